@@ -1,6 +1,5 @@
 //! One dispatch: validate, decode, claim, run, commit.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep, timeout_at};
@@ -14,9 +13,10 @@ use crate::outcome::Outcome;
 use crate::permanent::chain;
 use crate::registration::ErasedEvent;
 use crate::registry::{ConsumerTable, Route};
-use crate::run::{decode_all, run_handlers};
+use crate::run::{RunContext, decode_all, run_handlers};
 use crate::store::{
-    Claim, Claimed, CommitError, Fault, Fingerprint, InboxStore, Recorded, StoreError, UnitOfWork,
+    Claim, Claimed, CommitError, Fault, Fingerprint, InboxStore, Recorded, Slot, StoreError,
+    UnitOfWork,
 };
 use crate::telemetry;
 
@@ -28,6 +28,7 @@ pub(crate) async fn dispatch<S: InboxStore>(
     core: &Core<S>,
     consumer: &ConsumerTable,
     envelope: &Envelope,
+    slot: &mut Slot<S::Held>,
 ) -> Result<Outcome, DispatchError> {
     let failed = |failure, id| DispatchError::new(failure, id, envelope.event_type());
     let Some(_running) = core.stop.enter() else {
@@ -37,14 +38,15 @@ pub(crate) async fn dispatch<S: InboxStore>(
         .validate(core.settings.rules)
         .map_err(|error| failed(Failure::InvalidEnvelope(error), None))?;
     let route = consumer.route(envelope.event_type());
-    let run_limit = route.map_or(Duration::ZERO, |route| route.run_limit);
-    let limit = core.settings.deadline.unwrap_or(run_limit.saturating_add(DEFAULT_SLACK));
+    let limits =
+        route.map_or_else(Default::default, |route| (route.run_limit, route.statement_limit));
+    let limit = core.settings.deadline.unwrap_or(limits.0.saturating_add(DEFAULT_SLACK));
     let deadline = Instant::now() + limit;
-    let commit_sent = AtomicBool::new(false);
-    let dispatch =
-        Dispatch { core, consumer, envelope, message_id, run_limit, deadline, commit_sent };
+    let commit_sent = false;
+    let mut dispatch =
+        Dispatch { core, consumer, envelope, message_id, limits, deadline, commit_sent, slot };
     let answer = timeout_at(deadline, dispatch.run(route)).await.unwrap_or_else(|_| {
-        Err(match dispatch.commit_sent.load(Ordering::Relaxed) {
+        Err(match dispatch.commit_sent {
             true => Failure::CommitUnknown { cause: None },
             false => Failure::DeadlineExceeded { deadline: limit },
         })
@@ -56,40 +58,46 @@ pub(crate) async fn dispatch<S: InboxStore>(
 }
 
 /// One message on its way.
-struct Dispatch<'a, S> {
+struct Dispatch<'a, S: InboxStore> {
     core: &'a Core<S>,
     consumer: &'a ConsumerTable,
     envelope: &'a Envelope,
     message_id: MessageId,
-    run_limit: Duration,
+    /// The bounds of the run and of one statement in it.
+    limits: (Duration, Duration),
     deadline: Instant,
     /// Whether a COMMIT may have reached the database: what the deadline then leaves is unknown.
-    commit_sent: AtomicBool,
+    commit_sent: bool,
+    /// The connection of a worker, between claims.
+    slot: &'a mut Slot<S::Held>,
 }
 
 impl<S: InboxStore> Dispatch<'_, S> {
     /// Runs until it succeeds or fails for good; serialization failures start afresh, and no
     /// connection is held while waiting for that.
-    async fn run(&self, route: Option<&Route>) -> Result<Outcome, Failure> {
+    async fn run(&mut self, route: Option<&Route>) -> Result<Outcome, Failure> {
         let Some(route) = route else { return self.unhandled().await };
         let mut backoff = Backoff::new(Duration::from_millis(10), Duration::from_secs(1));
-        let mut retries = 0;
+        let (mut retries, mut probing) = (0, false);
         loop {
-            match self.run_once(route).await {
+            match self.run_once(route, probing).await {
+                // One of several handlers swallowed a failed statement: run again to see which.
+                Err(Failure::TransactionAborted { handler: None }) if !probing => probing = true,
                 Err(failure)
-                    if retries < SERIALIZATION_RETRIES && self.is_serialization(&failure) =>
+                    if retries < SERIALIZATION_RETRIES
+                        && self.has_fault(&failure, Fault::Serialization) =>
                 {
                     retries += 1;
                     let wait = backoff.next();
                     telemetry::retried(self.consumer.name, self.message_id, retries, wait);
-                    sleep(wait).await;
+                    self.wait(wait).await;
                 }
                 answer => return answer,
             }
         }
     }
 
-    async fn run_once(&self, route: &Route) -> Result<Outcome, Failure> {
+    async fn run_once(&mut self, route: &Route, probing: bool) -> Result<Outcome, Failure> {
         let events = match decode_all(route, self.envelope) {
             Ok(events) => events,
             Err(failure) => return self.unless_processed(failure).await,
@@ -97,44 +105,47 @@ impl<S: InboxStore> Dispatch<'_, S> {
         match self.claim().await? {
             Claimed::Duplicate(recorded) => self.duplicate(recorded),
             Claimed::InFlight => Err(Failure::InFlight { waited: self.core.settings.claim_wait }),
-            Claimed::Fresh(unit) => self.handle(unit, route, events).await,
+            Claimed::Fresh(unit) => self.handle(unit, route, events, probing).await,
         }
     }
 
     /// Claims the pair. A twin in flight is waited for by asking again, which parks nothing.
-    async fn claim(&self) -> Result<Claimed<S::Unit>, Failure> {
+    async fn claim(&mut self) -> Result<Claimed<S::Unit>, Failure> {
         let give_up = Instant::now() + self.core.settings.claim_wait;
         let mut backoff = Backoff::new(Duration::from_millis(5), Duration::from_millis(250));
         loop {
             match self.try_claim().await.map_err(Failure::Store)? {
-                Claimed::InFlight if Instant::now() < give_up => sleep(backoff.next()).await,
+                Claimed::InFlight if Instant::now() < give_up => self.wait(backoff.next()).await,
                 claimed => return Ok(claimed),
             }
         }
     }
 
-    async fn try_claim(&self) -> Result<Claimed<S::Unit>, StoreError> {
+    async fn try_claim(&mut self) -> Result<Claimed<S::Unit>, StoreError> {
         let claim = Claim {
             consumer: self.consumer.name,
             message_id: self.message_id,
             envelope: self.envelope,
-            run_limit: self.run_limit,
+            run_limit: self.limits.0,
+            statement_limit: self.limits.1,
         };
-        self.core.store.claim(claim).await
+        self.core.store.claim(claim, self.slot).await
     }
 
     async fn handle(
-        &self,
+        &mut self,
         mut unit: S::Unit,
         route: &Route,
         events: Vec<ErasedEvent>,
+        probing: bool,
     ) -> Result<Outcome, Failure> {
-        let (core, id) = (self.core, self.message_id);
-        let ran = run_handlers(&mut unit, route, events, (self.envelope, id, &core.states)).await;
-        match ran {
+        let (envelope, message_id) = (self.envelope, self.message_id);
+        let context = RunContext { envelope, message_id, states: &self.core.states, probing };
+        match run_handlers(&mut unit, route, events, context).await {
             Ok(()) => self.commit(unit, route).await,
-            Err(failure) => match unit.rollback().await {
-                Ok(()) => Err(failure),
+            Err(failure) => match unit.rollback(self.slot).await {
+                Ok(()) if probing => Err(failure),
+                Ok(()) => Err(self.unless_innocent(failure, route)),
                 // Told instead of the handler's own failure: what it left is not what that says.
                 Err(escape) => {
                     Err(Failure::TransactionEscaped { handler: blamed(&failure), escape })
@@ -143,16 +154,27 @@ impl<S: InboxStore> Dispatch<'_, S> {
         }
     }
 
-    async fn commit(&self, unit: S::Unit, route: &Route) -> Result<Outcome, Failure> {
+    /// A handler that stumbled over a transaction which an earlier one had left aborted is not blamed.
+    fn unless_innocent(&self, failure: Failure, route: &Route) -> Failure {
+        let first = route.handlers.first().map(|handler| handler.name);
+        match blamed(&failure) {
+            Some(name) if Some(name) != first && self.has_fault(&failure, Fault::Aborted) => {
+                Failure::TransactionAborted { handler: None }
+            }
+            _ => failure,
+        }
+    }
+
+    async fn commit(&mut self, unit: S::Unit, route: &Route) -> Result<Outcome, Failure> {
         // With several handlers in one transaction it is not certain whose fault it is.
         let handler = match route.handlers.as_slice() {
             [only] => Some(only.name),
             _ => None,
         };
-        self.commit_sent.store(true, Ordering::Relaxed);
+        self.commit_sent = true;
         // Some of the time is kept for finding out what became of a COMMIT without an answer.
         let left = self.deadline.saturating_duration_since(Instant::now());
-        match timeout_at(Instant::now() + left.mul_f64(0.7), unit.commit()).await {
+        match timeout_at(Instant::now() + left.mul_f64(0.7), unit.commit(self.slot)).await {
             Ok(Ok(())) => Ok(Outcome::Processed),
             Ok(Err(CommitError::Aborted)) => Err(Failure::TransactionAborted { handler }),
             Ok(Err(CommitError::Escaped(escape))) => {
@@ -166,7 +188,7 @@ impl<S: InboxStore> Dispatch<'_, S> {
 
     /// Whether a COMMIT without an answer is durable: the pair is claimed anew. A row there means
     /// yes; winning the claim means no; a pair still held is asked for again until the deadline.
-    async fn find_out(&self, cause: Option<StoreError>) -> Result<Outcome, Failure> {
+    async fn find_out(&mut self, cause: Option<StoreError>) -> Result<Outcome, Failure> {
         telemetry::commit_unknown(self.consumer.name, self.message_id);
         let mut backoff = Backoff::new(Duration::from_millis(20), Duration::from_secs(1));
         while Instant::now() < self.deadline {
@@ -174,18 +196,18 @@ impl<S: InboxStore> Dispatch<'_, S> {
                 Ok(Claimed::Duplicate(_)) => return Ok(Outcome::Processed),
                 Ok(Claimed::Fresh(unit)) => {
                     // Our own fresh claim: no handler ran in it, so nothing can have escaped.
-                    let _ = unit.rollback().await;
+                    let _ = unit.rollback(self.slot).await;
                     let lost =
                         || StoreError::new(Fault::Other, "the connection was lost at COMMIT");
                     return Err(Failure::Store(cause.unwrap_or_else(lost)));
                 }
-                Ok(Claimed::InFlight) | Err(_) => sleep(backoff.next()).await,
+                Ok(Claimed::InFlight) | Err(_) => self.wait(backoff.next()).await,
             }
         }
         Err(Failure::CommitUnknown { cause })
     }
 
-    async fn unhandled(&self) -> Result<Outcome, Failure> {
+    async fn unhandled(&mut self) -> Result<Outcome, Failure> {
         if self.core.settings.ignore_unhandled {
             return match self.find().await? {
                 Some(recorded) => self.duplicate(recorded),
@@ -197,14 +219,21 @@ impl<S: InboxStore> Dispatch<'_, S> {
     }
 
     /// A message that was processed is a duplicate, whatever the code can read today.
-    async fn unless_processed(&self, failure: Failure) -> Result<Outcome, Failure> {
+    async fn unless_processed(&mut self, failure: Failure) -> Result<Outcome, Failure> {
         match self.find().await? {
             Some(recorded) => self.duplicate(recorded),
             None => Err(failure),
         }
     }
 
-    async fn find(&self) -> Result<Option<Recorded>, Failure> {
+    /// Waits without a connection: a worker's is given back before.
+    async fn wait(&mut self, time: Duration) {
+        self.slot.clear();
+        sleep(time).await;
+    }
+
+    async fn find(&mut self) -> Result<Option<Recorded>, Failure> {
+        self.slot.clear(); // a dispatch holds at most one connection
         let found = self.core.store.find(self.consumer.name, self.message_id).await;
         found.map_err(Failure::Store)
     }
@@ -234,11 +263,13 @@ impl<S: InboxStore> Dispatch<'_, S> {
         }
     }
 
-    fn is_serialization(&self, failure: &Failure) -> bool {
+    /// Whether the database failed in this way, also where it reached us inside a handler's error.
+    fn has_fault(&self, failure: &Failure, fault: Fault) -> bool {
         match failure {
-            Failure::Store(error) => error.fault() == Fault::Serialization,
-            Failure::Handler { error, .. } => chain(error.as_ref())
-                .any(|link| self.core.store.fault_in(link) == Some(Fault::Serialization)),
+            Failure::Store(error) => error.fault() == fault,
+            Failure::Handler { error, .. } => {
+                chain(error.as_ref()).any(|link| self.core.store.fault_in(link) == Some(fault))
+            }
             _ => false,
         }
     }
