@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use inbox::{
     Consumer, DispatchError, Envelope, HandlerRegistration, Inbox, InboxBuilder, MessageId,
-    NoStore, Outcome,
+    NoStore, Outcome, Worker,
 };
+use tokio::sync::Mutex;
 use uuid::Uuid;
 
 use crate::command::{End, envelope};
@@ -28,6 +29,7 @@ pub struct Bench<H: Harness> {
     pub inbox: Inbox<Faulty<H::Store>>,
     pub probe: Probe,
     pub plan: Plan,
+    worker: Mutex<Worker<Faulty<H::Store>>>,
 }
 
 /// Handler number `N` of consumer [`CONSUMER`].
@@ -59,7 +61,8 @@ impl<H: Harness> Bench<H> {
         let store = Faulty::new(harness.store(options).await, &plan);
         let builder = configure(Inbox::builder().deadline(DEADLINE));
         let inbox = builder.store(store).state(probe.clone()).build().await.expect("an inbox");
-        Self { harness, inbox, probe, plan }
+        let worker = Mutex::new(inbox.consumer(CONSUMER).expect("the suite's consumer").worker());
+        Self { harness, inbox, probe, plan, worker }
     }
 
     /// A second inbox on the same database, with the same one handler.
@@ -69,7 +72,13 @@ impl<H: Harness> Bench<H> {
     }
 
     pub async fn dispatch(&self, envelope: &Envelope) -> Result<Outcome, DispatchError> {
-        self.consumer().dispatch(envelope).await
+        if !H::THROUGH_WORKERS {
+            return self.consumer().dispatch(envelope).await;
+        }
+        match self.worker.try_lock() {
+            Ok(mut worker) => worker.dispatch(envelope).await,
+            Err(_) => self.consumer().worker().dispatch(envelope).await, // the first one is busy
+        }
     }
 
     pub(crate) fn consumer(&self) -> Consumer<Faulty<H::Store>> {

@@ -5,7 +5,7 @@ use std::future::pending;
 use std::time::Duration;
 
 use inbox::{
-    Claim, Claimed, CommitError, Escape, Fault, InboxStore, MessageId, Recorded, StoreError,
+    Claim, Claimed, CommitError, Escape, Fault, InboxStore, MessageId, Recorded, Slot, StoreError,
     UnitOfWork,
 };
 
@@ -39,20 +39,25 @@ impl<S> Faulty<S> {
 impl<S: InboxStore> InboxStore for Faulty<S> {
     type Connection = S::Connection;
     type Unit = FaultyUnit<S::Unit>;
+    type Held = S::Held;
     const NAME: &'static str = S::NAME;
 
     async fn check(&self) -> Result<Vec<String>, StoreError> {
         self.store.check().await
     }
 
-    async fn claim(&self, claim: Claim<'_>) -> Result<Claimed<Self::Unit>, StoreError> {
+    async fn claim(
+        &self,
+        claim: Claim<'_>,
+        slot: &mut Slot<Self::Held>,
+    ) -> Result<Claimed<Self::Unit>, StoreError> {
         match self.plan.next_claim() {
             ClaimFault::None => {}
             ClaimFault::Fails(fault) => return Err(Injected::error(fault)),
             ClaimFault::InFlight => return Ok(Claimed::InFlight),
             ClaimFault::Stalls => outlive(FOR_EVER).await,
         }
-        Ok(match self.store.claim(claim).await? {
+        Ok(match self.store.claim(claim, slot).await? {
             Claimed::Fresh(unit) => {
                 let (plan, open) = (self.plan.clone(), self.plan.opened());
                 Claimed::Fresh(FaultyUnit { unit, plan, open })
@@ -85,41 +90,47 @@ impl<S: InboxStore> InboxStore for Faulty<S> {
 
 impl<U: UnitOfWork> UnitOfWork for FaultyUnit<U> {
     type Connection = U::Connection;
+    type Held = U::Held;
 
     fn connection(&mut self) -> &mut Self::Connection {
         self.unit.connection()
     }
 
-    async fn commit(self) -> Result<(), CommitError> {
+    async fn probe(&mut self) -> Result<bool, StoreError> {
+        self.plan.called("probe");
+        self.unit.probe().await
+    }
+
+    async fn commit(self, slot: &mut Slot<U::Held>) -> Result<(), CommitError> {
         let Self { unit, plan, open } = self;
         let answer = match plan.next_commit() {
-            None => unit.commit().await,
+            None => unit.commit(slot).await,
             Some(CommitFault::Refused(fault)) => {
-                rolled_back(unit).await;
+                rolled_back(unit, slot).await;
                 Err(CommitError::Refused(Injected::error(fault)))
             }
             Some(CommitFault::UnknownRolledBack) => {
-                rolled_back(unit).await;
+                rolled_back(unit, slot).await;
                 Err(CommitError::Unknown(Injected::error(Fault::Other)))
             }
             Some(CommitFault::UnknownCommitted) => {
-                unit.commit().await?;
+                unit.commit(slot).await?;
                 Err(CommitError::Unknown(Injected::error(Fault::Other)))
             }
             Some(CommitFault::StallsCommitted) => {
-                unit.commit().await?;
+                unit.commit(slot).await?;
                 pending_at_half_time().await
             }
             Some(CommitFault::StallsRolledBack) => {
-                rolled_back(unit).await;
+                rolled_back(unit, slot).await;
                 pending_at_half_time().await
             }
             Some(CommitFault::Aborted) => {
-                rolled_back(unit).await;
+                rolled_back(unit, slot).await;
                 Err(CommitError::Aborted)
             }
             Some(CommitFault::Escaped(escape)) => {
-                rolled_back(unit).await;
+                rolled_back(unit, slot).await;
                 Err(CommitError::Escaped(escape))
             }
         };
@@ -127,17 +138,17 @@ impl<U: UnitOfWork> UnitOfWork for FaultyUnit<U> {
         answer
     }
 
-    async fn rollback(self) -> Result<(), Escape> {
+    async fn rollback(self, slot: &mut Slot<U::Held>) -> Result<(), Escape> {
         self.plan.called("rollback");
         let Self { unit, open, .. } = self;
-        let answer = unit.rollback().await;
+        let answer = unit.rollback(slot).await;
         drop(open);
         answer
     }
 }
 
-async fn rolled_back<U: UnitOfWork>(unit: U) {
-    unit.rollback().await.expect("no handler has ended the transaction");
+async fn rolled_back<U: UnitOfWork>(unit: U, slot: &mut Slot<U::Held>) {
+    unit.rollback(slot).await.expect("no handler has ended the transaction");
 }
 
 /// Silence, in which more than the time for the COMMIT passes and less than the whole deadline.

@@ -26,6 +26,9 @@ pub trait Harness: Send + Sync + Sized + 'static {
     /// Where this store honestly differs.
     const FEATURES: Features;
 
+    /// Whether messages are handed in through a worker; see [`Held`](crate::Held).
+    const THROUGH_WORKERS: bool = false;
+
     /// A new database with the tables above.
     fn start() -> impl Future<Output = Self> + Send;
 

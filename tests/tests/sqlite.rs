@@ -126,3 +126,7 @@ mod guarded {
 mod on_the_applications_pool {
     conformance::suite!(super::Sqlite<false>);
 }
+
+mod through_workers {
+    conformance::suite!(conformance::Held<super::Sqlite<true>>);
+}

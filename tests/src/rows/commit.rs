@@ -41,7 +41,7 @@ pub async fn what_the_store_says_of_a_commit_is_what_is_answered<H: Harness>() {
     let error = answer.transient(Kind::TransactionAborted, Attempt::Counted);
     assert_eq!(error.handler(), Some("obey"));
     bench.assert_rolled_back_and_reprocessed(&envelope).await;
-    for escape in [Escape::Committed, Escape::CommitRefused, Escape::RolledBack] {
+    for escape in [Escape::Committed, Escape::RolledBack] {
         bench.plan.commits([CommitFault::Escaped(escape)]);
         let error = bench.run(End::Ok).await.1.permanent(Kind::TransactionEscaped);
         assert_eq!(error.escape(), Some(escape));
