@@ -42,13 +42,21 @@ pub(crate) async fn dispatch<S: InboxStore>(
         route.map_or_else(Default::default, |route| (route.run_limit, route.statement_limit));
     let limit = core.settings.deadline.unwrap_or(limits.0.saturating_add(DEFAULT_SLACK));
     let deadline = Instant::now() + limit;
-    let commit_sent = false;
-    let mut dispatch =
-        Dispatch { core, consumer, envelope, message_id, limits, deadline, commit_sent, slot };
+    let mut dispatch = Dispatch {
+        core,
+        consumer,
+        envelope,
+        message_id,
+        limits,
+        deadline,
+        ran: false,
+        commit_sent: false,
+        slot,
+    };
     let answer = timeout_at(deadline, dispatch.run(route)).await.unwrap_or_else(|_| {
         Err(match dispatch.commit_sent {
             true => Failure::CommitUnknown { cause: None },
-            false => Failure::DeadlineExceeded { deadline: limit },
+            false => Failure::DeadlineExceeded { deadline: limit, ran: dispatch.ran },
         })
     });
     if let Err(Failure::TransactionEscaped { handler, escape }) = &answer {
@@ -66,6 +74,8 @@ struct Dispatch<'a, S: InboxStore> {
     /// The bounds of the run and of one statement in it.
     limits: (Duration, Duration),
     deadline: Instant,
+    /// Whether a handler was started.
+    ran: bool,
     /// Whether a COMMIT may have reached the database: what the deadline then leaves is unknown.
     commit_sent: bool,
     /// The connection of a worker, between claims.
@@ -140,7 +150,9 @@ impl<S: InboxStore> Dispatch<'_, S> {
         probing: bool,
     ) -> Result<Outcome, Failure> {
         let (envelope, message_id) = (self.envelope, self.message_id);
-        let context = RunContext { envelope, message_id, states: &self.core.states, probing };
+        let (states, deadline) = (&self.core.states, self.deadline.into_std());
+        let context = RunContext { envelope, message_id, states, deadline, probing };
+        self.ran = true;
         match run_handlers(&mut unit, route, events, context).await {
             Ok(()) => self.commit(unit, route).await,
             Err(failure) => match unit.rollback(self.slot).await {
