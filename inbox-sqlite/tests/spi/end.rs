@@ -161,16 +161,25 @@ const FILL_THE_DISK: &str = "\
     PRAGMA max_page_count = 1; \
     INSERT INTO effects VALUES (hex(zeroblob(100000)))";
 
-/// Of a `begin()` cancelled in flight sqlx rolls back the savepoint and then what is around it.
+/// Cancels a `begin()` in flight: it queues behind a statement that nobody waits for.
+async fn cancel_a_begin(unit: &mut SqliteUnit) {
+    const SLOW: &str = "\
+        WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers LIMIT 300000) \
+        SELECT count(*) FROM numbers";
+    assert!(drop_at(1, run(unit, SLOW)).await.is_none());
+    assert!(drop_at(1, unit.connection().begin()).await.is_none());
+}
+
+/// Of such a `begin()` sqlx rolls back the savepoint, and then what is around it.
 #[tokio::test]
 async fn a_cancelled_begin_takes_the_transaction_along_and_is_found_out() {
     let fixture = Fixture::application().await;
     let mut unit = fresh(&fixture.store, message(1)).await;
-    assert!(drop_at(1, unit.connection().begin()).await.is_none());
+    cancel_a_begin(&mut unit).await;
     unit.rollback().await.unwrap(); // the handler timed out: not its doing
 
     let mut unit = fresh(&fixture.store, message(1)).await;
-    assert!(drop_at(1, unit.connection().begin()).await.is_none());
+    cancel_a_begin(&mut unit).await;
     run(&mut unit, EFFECT).await.unwrap(); // past the end of the transaction
     let answer = unit.commit().await;
     assert!(matches!(answer, Err(CommitError::Escaped(Escape::RolledBack))), "{answer:?}");
