@@ -2,7 +2,7 @@ use futures_util::TryStreamExt;
 use inbox::{CommitError, Escape, Fault, InboxStore, UnitOfWork};
 use inbox_sqlite::{SqliteInboxStore, SqliteUnit};
 use sqlx::Connection;
-use sqlx::sqlite::{SqliteJournalMode, SqlitePoolOptions};
+use sqlx::sqlite::{SqliteJournalMode, SqlitePool, SqlitePoolOptions};
 
 use crate::fixture::*;
 
@@ -97,6 +97,25 @@ async fn a_commit_that_readers_keep_waiting_is_busy_and_leaves_nothing() {
     sqlx::raw_sql("COMMIT").execute(&mut *reader).await.unwrap();
     fresh(&store, message(1)).await.commit().await.unwrap();
     assert!(store.find(CONSUMER, message(1)).await.unwrap().is_some());
+}
+
+#[tokio::test]
+async fn a_commit_hook_of_the_application_that_refuses_is_no_unknown_commit() {
+    let directory = tempfile::tempdir().unwrap();
+    let plain = SqliteInboxStore::new(SqlitePool::connect_with(options(&directory)).await.unwrap());
+    plain.migrate().await.unwrap();
+    let hooked = SqlitePoolOptions::new().after_connect(|connection, _| {
+        Box::pin(async move {
+            connection.lock_handle().await?.set_commit_hook(|| false);
+            Ok(())
+        })
+    });
+    let store = SqliteInboxStore::new(hooked.connect_with(options(&directory)).await.unwrap());
+    match fresh(&store, message(1)).await.commit().await.unwrap_err() {
+        CommitError::Refused(error) => assert_eq!(error.code(), Some("531"), "{error}"),
+        other => panic!("{other:?}"),
+    }
+    assert!(plain.find(CONSUMER, message(1)).await.unwrap().is_none());
 }
 
 /// Drops a statement that never ends while it is running: the row before it has arrived.
