@@ -24,6 +24,8 @@ use std::process::ExitCode;
 use clap::Parser;
 use inbox::Inbox;
 use inbox_sqlite::SqliteInboxStore;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::prelude::*;
 
 use crate::database::Database;
 use crate::file::Stream;
@@ -49,6 +51,7 @@ struct Arguments {
 #[tokio::main]
 async fn main() -> ExitCode {
     let arguments = Arguments::parse();
+    log_to_stderr();
     let ended = match &arguments.file {
         None => demonstrate().await,
         Some(file) => apply(file, arguments.db.as_deref(), arguments.json).await,
@@ -61,6 +64,13 @@ async fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+/// The inbox's own log lines: what it runs, and warnings.
+fn log_to_stderr() {
+    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).without_time();
+    let inbox = Targets::new().with_target("inbox", LevelFilter::INFO);
+    tracing_subscriber::registry().with(lines).with(inbox).init();
 }
 
 /// The inbox of the stock service: every handler that is linked into this program.
