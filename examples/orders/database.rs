@@ -16,7 +16,7 @@ pub(crate) struct Database {
 }
 
 /// One sku.
-#[derive(Debug, sqlx::FromRow)]
+#[derive(Debug)]
 pub(crate) struct StockRow {
     pub(crate) sku: String,
     pub(crate) on_hand: i64,
@@ -34,8 +34,13 @@ impl Database {
                 (directory.path().join("orders.sqlite3"), Some(directory))
             }
         };
-        let store = SqliteInboxStore::open(&path).await?;
-        sqlx::raw_sql(sql::TABLES).execute(store.pool()).await?;
+        let opened = async {
+            let store = SqliteInboxStore::open(&path).await?;
+            sqlx::raw_sql(sql::TABLES).execute(store.pool()).await?;
+            anyhow::Ok(store)
+        };
+        let store =
+            opened.await.with_context(|| format!("cannot open the database {}", path.display()))?;
         Ok(Self { store, temporary })
     }
 
@@ -44,7 +49,10 @@ impl Database {
     }
 
     pub(crate) async fn stock(&self) -> anyhow::Result<Vec<StockRow>> {
-        Ok(sqlx::query_as(sql::STOCK).fetch_all(self.store.pool()).await?)
+        let rows: Vec<(String, i64, i64)> =
+            sqlx::query_as(sql::STOCK).fetch_all(self.store.pool()).await?;
+        let row = |(sku, on_hand, reserved)| StockRow { sku, on_hand, reserved };
+        Ok(rows.into_iter().map(row).collect())
     }
 
     /// Writes the log back into the file, so that the file alone is the whole database.

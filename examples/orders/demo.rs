@@ -1,5 +1,6 @@
 //! `orders`: traffic with redeliveries, applied exactly once, and the proof.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use inbox::{DispatchError, Envelope, Inbox, InboxStore, Outcome};
@@ -9,12 +10,12 @@ use tokio::task::JoinSet;
 use crate::progress::Progress;
 use crate::report;
 use crate::tally::Tally;
-use crate::traffic::{Delivery, EVENTS, How, REDELIVERIES};
+use crate::traffic::{Delivery, EVENTS, How, OUTAGES, REDELIVERIES, REPEATS, TWINS};
 
 /// How many answers there will be.
 const ALL: u64 = (EVENTS + REDELIVERIES) as u64;
-/// How many answers are shown one by one.
-const ROWS: u64 = 16;
+/// How many answers are shown one by one; later, only the first of each kind.
+const ROWS: u64 = 12;
 /// How often a message is delivered that fails again and again.
 const ATTEMPTS: u32 = 5;
 
@@ -37,7 +38,10 @@ pub(crate) async fn run<S: InboxStore>(
     inbox: &Inbox<S>,
     lanes: Vec<Vec<Delivery>>,
 ) -> anyhow::Result<bool> {
-    report::line(&format!("{EVENTS} order events and {REDELIVERIES} redeliveries\n"))?;
+    report::line(&format!(
+        "{EVENTS} order events and {REDELIVERIES} redeliveries: {TWINS} while the first delivery is \
+         in flight, {REPEATS} later, {OUTAGES} after a failure\n"
+    ))?;
     let start = Instant::now();
     let (sender, answers) = unbounded_channel();
     let mut running = JoinSet::new();
@@ -64,17 +68,24 @@ pub(crate) async fn run<S: InboxStore>(
 /// recovered.
 async fn watch(mut answers: UnboundedReceiver<Answer>) -> anyhow::Result<(Tally, u64)> {
     let (mut tally, mut recovered) = (Tally::default(), 0);
-    let mut progress = None;
+    let (mut progress, mut kinds) = (None, BTreeSet::new());
     report::row("time", "event", "about", "outcome")?;
     while let Some(answer) = answers.recv().await {
         tally.count(&answer.outcome);
         recovered += u64::from(answer.delivery == RETRY && answer.outcome.is_ok());
+        let outcome = describe(&answer);
+        let is_new = kinds.insert(outcome.clone());
+        let show =
+            || report::row(&report::clock(answer.at), answer.event_type, &answer.about, &outcome);
         if tally.delivered <= ROWS {
-            show(&answer)?;
-        } else {
-            let progress = progress.get_or_insert_with(|| Progress::new("deliveries", Some(ALL)));
-            progress.advance(tally.delivered, tally.delivered);
+            show()?;
+            continue;
         }
+        let progress = progress.get_or_insert_with(|| Progress::new("deliveries", Some(ALL)));
+        if is_new {
+            progress.aside(show)?;
+        }
+        progress.advance(tally.delivered, tally.delivered);
     }
     if let Some(progress) = progress {
         progress.finish();
@@ -83,13 +94,12 @@ async fn watch(mut answers: UnboundedReceiver<Answer>) -> anyhow::Result<(Tally,
     Ok((tally, recovered))
 }
 
-fn show(answer: &Answer) -> std::io::Result<()> {
-    let outcome = match &answer.outcome {
+fn describe(answer: &Answer) -> String {
+    match &answer.outcome {
         Ok(outcome) if answer.delivery == FIRST => outcome.to_string(),
         Ok(outcome) => format!("{outcome}, {}", answer.delivery),
         Err(error) => format!("failed: {error:#}"),
-    };
-    report::row(&report::clock(answer.at), answer.event_type, &answer.about, &outcome)
+    }
 }
 
 /// Delivers one lane as a broker does: in order, and what failed is delivered again before what is
@@ -101,7 +111,12 @@ async fn deliver<S: InboxStore>(inbox: Inbox<S>, lane: Vec<Delivery>, answers: A
             How::Again => answers.tell(&delivery, AGAIN, inbox.dispatch(&delivery.envelope).await),
             How::Twins => {
                 let envelope = &delivery.envelope;
-                let (first, twin) = tokio::join!(inbox.dispatch(envelope), inbox.dispatch(envelope));
+                let twins = tokio::join!(inbox.dispatch(envelope), inbox.dispatch(envelope));
+                // Either may have come first; the other waited for it.
+                let (first, twin) = match twins {
+                    (a @ Ok(Outcome::SkippedDuplicate), b) => (b, a),
+                    (a, b) => (a, b),
+                };
                 answers.tell(&delivery, FIRST, first) | answers.tell(&delivery, TWIN, twin)
             }
         };

@@ -1,5 +1,6 @@
 //! `orders FILE`: a stream of CloudEvents, one JSON object a line, applied in line order.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -33,7 +34,7 @@ impl Stream {
             let file = File::open(path).await?;
             let metadata = file.metadata().await?;
             if metadata.is_dir() {
-                return Err(std::io::ErrorKind::IsADirectory.into());
+                return Err(io::Error::from(io::ErrorKind::IsADirectory));
             }
             // A pipe has no length.
             Ok((file, metadata.is_file().then_some(metadata.len())))
@@ -70,10 +71,7 @@ pub(crate) async fn apply<S: InboxStore>(
     Ok(tally)
 }
 
-async fn apply_line<S: InboxStore>(
-    text: &str,
-    inbox: &Inbox<S>,
-) -> Result<Outcome, DispatchError> {
+async fn apply_line<S: InboxStore>(text: &str, inbox: &Inbox<S>) -> Result<Outcome, DispatchError> {
     let envelope = Envelope::from_cloud_event_json(text.as_bytes())?;
     for _ in 1..TRIES {
         match inbox.dispatch(&envelope).await {

@@ -66,10 +66,8 @@ async fn reserve_stock(
 
 #[inbox_handler(consumer = "stock-service")]
 async fn release_stock(event: OrderCancelled, mut tx: SqliteTx<'_>) -> Result<(), StockError> {
-    let cancelled: Option<(String, i64)> = sqlx::query_as(sql::CANCEL)
-        .bind(event.order_id.as_str())
-        .fetch_optional(&mut *tx)
-        .await?;
+    let cancelled: Option<(String, i64)> =
+        sqlx::query_as(sql::CANCEL).bind(event.order_id.as_str()).fetch_optional(&mut *tx).await?;
     let (sku, quantity) = cancelled.ok_or(StockError::NotPlaced)?;
     sqlx::query(sql::RELEASE).bind(sku).bind(quantity).execute(&mut *tx).await?;
     Ok(())

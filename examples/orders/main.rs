@@ -25,6 +25,7 @@ use clap::Parser;
 use inbox::Inbox;
 use inbox_sqlite::SqliteInboxStore;
 use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::fmt;
 use tracing_subscriber::prelude::*;
 
 use crate::database::Database;
@@ -34,9 +35,11 @@ use crate::traffic::Traffic;
 
 /// A stock service that applies every order event exactly once.
 #[derive(Parser)]
-#[command(after_help = "Without FILE it makes 2000 order events with redeliveries, applies them and \
+#[command(
+    after_help = "Without FILE it makes 2000 order events with redeliveries, applies them and \
                         proves the result.\n\nExit code: 0 all well, 1 a line failed or was rejected \
-                        (or the proof does not hold), 2 not started or cut short.")]
+                        (or the proof does not hold), 2 not started or cut short."
+)]
 struct Arguments {
     /// A stream of CloudEvents, one JSON object a line; `-` is stdin
     file: Option<PathBuf>,
@@ -68,7 +71,7 @@ async fn main() -> ExitCode {
 
 /// The inbox's own log lines: what it runs, and warnings.
 fn log_to_stderr() {
-    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).without_time();
+    let lines = fmt::layer().with_writer(std::io::stderr).with_target(false).without_time();
     let inbox = Targets::new().with_target("inbox", LevelFilter::INFO);
     tracing_subscriber::registry().with(lines).with(inbox).init();
 }
@@ -104,6 +107,10 @@ async fn apply(file: &Path, db: Option<&Path>, json: bool) -> anyhow::Result<boo
     let inbox = inbox(&database, Outage::default()).await?;
     let tally = file::apply(stream, &inbox).await?;
     database.close().await;
-    if json { report::json(&tally)? } else { report::summary(&tally)? }
+    if json {
+        report::json(&tally)?
+    } else {
+        report::summary(&tally)?
+    }
     Ok(tally.all_well())
 }

@@ -35,9 +35,14 @@ impl Progress {
 
     /// Writes a line to stderr, above the bar.
     pub(crate) fn say(&self, line: &str) {
+        self.aside(|| say(line));
+    }
+
+    /// Lets `write` write to the terminal, above the bar.
+    pub(crate) fn aside<T>(&self, write: impl FnOnce() -> T) -> T {
         match &self.bar {
-            Some(bar) => bar.suspend(|| say(line)),
-            None => say(line),
+            Some(bar) => bar.suspend(write),
+            None => write(),
         }
     }
 

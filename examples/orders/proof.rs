@@ -70,7 +70,7 @@ fn add_up(facts: &[Fact]) -> BTreeMap<&str, Pieces> {
 /// The proof as a table, its verdict, and whether it holds.
 pub(crate) fn render(lines: &[Line]) -> (Table, String, bool) {
     let mut table = Table::new();
-    table.load_preset(presets::UTF8_FULL_CONDENSED);
+    table.load_style(presets::UTF8_FULL_CONDENSED);
     table.set_header(["sku", "on_hand", "from events", "reserved", "from events", ""]);
     for line in lines {
         let found = |pick: fn(Pieces) -> i64| {
@@ -102,7 +102,8 @@ mod tests {
 
     fn facts() -> Vec<Fact> {
         let tea = || "tea".to_owned();
-        let placed = |id: &str, quantity| Fact::Placed { order_id: id.into(), sku: tea(), quantity };
+        let placed =
+            |id: &str, quantity| Fact::Placed { order_id: id.into(), sku: tea(), quantity };
         vec![
             Fact::Received { sku: tea(), quantity: 9 },
             placed("a", 3),

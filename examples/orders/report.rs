@@ -27,7 +27,7 @@ pub(crate) fn line(text: &str) -> Result<()> {
 /// Names with their numbers.
 pub(crate) fn counts(counts: &[(&str, u64)]) -> Result<()> {
     let mut table = Table::new();
-    table.load_preset(presets::UTF8_FULL_CONDENSED);
+    table.load_style(presets::UTF8_FULL_CONDENSED);
     for (name, count) in counts {
         table.add_row([(*name).to_owned(), count.to_string()]);
     }

@@ -10,11 +10,11 @@ use crate::fact::Fact;
 /// How many distinct events there are.
 pub(crate) const EVENTS: usize = 2000;
 /// Delivered a second time while the first is in flight.
-const TWINS: usize = EVENTS / 10;
+pub(crate) const TWINS: usize = EVENTS / 10;
 /// Delivered a second time later on.
-const REPEATS: usize = EVENTS / 10;
+pub(crate) const REPEATS: usize = EVENTS / 10;
 /// Delivered a second time because the handler failed.
-const OUTAGES: usize = EVENTS / 20;
+pub(crate) const OUTAGES: usize = EVENTS / 20;
 /// A quarter of the events.
 pub(crate) const REDELIVERIES: usize = TWINS + REPEATS + OUTAGES;
 

@@ -77,7 +77,10 @@ async fn a_rerun_skips_what_was_processed_and_tries_again_what_failed() {
 
     assert_eq!((recovered.code, recovered.counts()), (Some(0), [3, 1, 2, 0, 0]));
     let (stock, orders) = tables(&db).await;
-    assert_eq!((stock.join(" "), orders), ("tea 10 10".into(), vec!["a tea 9 placed".into(), "b tea 1 placed".to_owned()]));
+    assert_eq!(
+        (stock.join(" "), orders),
+        ("tea 10 10".into(), vec!["a tea 9 placed".into(), "b tea 1 placed".to_owned()])
+    );
 }
 
 #[tokio::test]
@@ -85,7 +88,10 @@ async fn a_failed_line_leaves_nothing_and_the_same_message_later_in_the_stream_i
     let directory = tempfile::tempdir().unwrap();
     let db = directory.path().join("stock.db");
     let order = placed("1", "a", "tea", 2);
-    let ended = apply([&order, &received("2", "tea", 5), &order, &order].map(String::as_str).join("\n"), Some(&db));
+    let ended = apply(
+        [&order, &received("2", "tea", 5), &order, &order].map(String::as_str).join("\n"),
+        Some(&db),
+    );
     assert_eq!((ended.code, ended.counts()), (Some(1), [4, 2, 1, 1, 0]));
     assert_eq!(ended.problems().len(), 1);
     assert_eq!(tables(&db).await.0, ["tea 5 2"]);
@@ -114,17 +120,24 @@ fn the_summary_for_people_is_a_table() {
     let ended = run([&file]);
 
     assert_eq!(ended.code, Some(1));
-    let numbers: Vec<_> = ended.stdout.lines().filter_map(|line| {
-        let (name, count) = line.trim_matches('│').split_once(['│', '┆'])?;
-        Some(format!("{} {}", name.trim(), count.trim()))
-    }).collect();
-    assert_eq!(numbers, [
-        "delivered 6",
-        "processed 1",
-        "skipped (duplicates) 2",
-        "failed (in a handler) 2",
-        "rejected (before any handler) 1",
-    ]);
+    let numbers: Vec<_> = ended
+        .stdout
+        .lines()
+        .filter_map(|line| {
+            let (name, count) = line.trim_matches('│').split_once(['│', '┆'])?;
+            Some(format!("{} {}", name.trim(), count.trim()))
+        })
+        .collect();
+    assert_eq!(
+        numbers,
+        [
+            "delivered 6",
+            "processed 1",
+            "skipped (duplicates) 2",
+            "failed (in a handler) 2",
+            "rejected (before any handler) 1",
+        ]
+    );
 }
 
 #[test]

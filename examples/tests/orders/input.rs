@@ -88,9 +88,10 @@ impl Stream {
 
     /// As [`tables`](crate::program::tables) reads them.
     pub(crate) fn tables(&self) -> (Vec<String>, Vec<String>) {
-        let stock = self.stock.iter().map(|(sku, (on_hand, reserved))| {
-            format!("{sku} {on_hand} {reserved}")
-        });
+        let stock = self
+            .stock
+            .iter()
+            .map(|(sku, (on_hand, reserved))| format!("{sku} {on_hand} {reserved}"));
         let orders = self.orders.iter().map(|(order_id, (sku, quantity, status))| {
             format!("{order_id} {sku} {quantity} {status}")
         });

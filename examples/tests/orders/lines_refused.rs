@@ -78,8 +78,14 @@ fn a_missing_field_is_rejected_by_its_name() {
     is_rejected(event("1", RECEIVED, json!({ "sku": "tea" })), "missing field `quantity`");
     let data = json!({ "sku": "tea", "quantity": 1 });
     is_rejected(event("1", PLACED, data), "missing field `order_id`");
-    is_rejected(event("1", PLACED, json!({ "order_id": "a", "quantity": 1 })), "missing field `sku`");
-    is_rejected(event("1", PLACED, json!({ "order_id": "a", "sku": "tea" })), "missing field `quantity`");
+    is_rejected(
+        event("1", PLACED, json!({ "order_id": "a", "quantity": 1 })),
+        "missing field `sku`",
+    );
+    is_rejected(
+        event("1", PLACED, json!({ "order_id": "a", "sku": "tea" })),
+        "missing field `quantity`",
+    );
     is_rejected(event("1", CANCELLED, json!({})), "missing field `order_id`");
     let whole = json!({ "specversion": "1.0", "id": "1", "source": "/shop", "type": CANCELLED });
     is_rejected(whole.to_string(), "payload is empty");
@@ -90,7 +96,8 @@ fn a_quantity_that_is_no_positive_integer_is_rejected() {
     for quantity in
         ["0", "-1", "1.5", "\"3\"", "null", "true", "[1]", "1e400", "99999999999999999999", "NaN"]
     {
-        let line = received("1", "tea", 1).replace("\"quantity\":1", &format!("\"quantity\":{quantity}"));
+        let line =
+            received("1", "tea", 1).replace("\"quantity\":1", &format!("\"quantity\":{quantity}"));
         let (counts, told) = between_good_ones(line.as_bytes());
         assert_eq!(counts, [0, 1], "{quantity}: {told}");
     }

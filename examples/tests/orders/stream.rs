@@ -61,7 +61,9 @@ fn a_line_without_end_is_rejected_in_bounded_memory_while_the_stream_goes_on() {
     for _ in 0..128 {
         stdin.write_all(&megabyte).unwrap();
     }
-    stdin.write_all(format!("\n{}\n{}\n", cancelled("1", "a"), received("2", "a", 1)).as_bytes()).unwrap();
+    stdin
+        .write_all(format!("\n{}\n{}\n", cancelled("1", "a"), received("2", "a", 1)).as_bytes())
+        .unwrap();
     let mut reported = told.by_ref().filter(|line| line.starts_with("line "));
     assert!(reported.next().unwrap().starts_with("line 1: invalid envelope: the line is longer"));
     assert!(reported.next().unwrap().starts_with("line 2: handler `release_stock` failed"));
