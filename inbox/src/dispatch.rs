@@ -14,7 +14,7 @@ use crate::outcome::Outcome;
 use crate::permanent::chain;
 use crate::registration::ErasedEvent;
 use crate::registry::{ConsumerTable, Route};
-use crate::run::{decode_all, run_handlers};
+use crate::run::{RunContext, decode_all, run_handlers};
 use crate::store::{
     Claim, Claimed, CommitError, Fault, Fingerprint, InboxStore, Recorded, StoreError, UnitOfWork,
 };
@@ -37,12 +37,12 @@ pub(crate) async fn dispatch<S: InboxStore>(
         .validate(core.settings.rules)
         .map_err(|error| failed(Failure::InvalidEnvelope(error), None))?;
     let route = consumer.route(envelope.event_type());
-    let run_limit = route.map_or(Duration::ZERO, |route| route.run_limit);
-    let limit = core.settings.deadline.unwrap_or(run_limit.saturating_add(DEFAULT_SLACK));
+    let limits =
+        route.map_or_else(Default::default, |route| (route.run_limit, route.statement_limit));
+    let limit = core.settings.deadline.unwrap_or(limits.0.saturating_add(DEFAULT_SLACK));
     let deadline = Instant::now() + limit;
     let commit_sent = AtomicBool::new(false);
-    let dispatch =
-        Dispatch { core, consumer, envelope, message_id, run_limit, deadline, commit_sent };
+    let dispatch = Dispatch { core, consumer, envelope, message_id, limits, deadline, commit_sent };
     let answer = timeout_at(deadline, dispatch.run(route)).await.unwrap_or_else(|_| {
         Err(match dispatch.commit_sent.load(Ordering::Relaxed) {
             true => Failure::CommitUnknown { cause: None },
@@ -61,7 +61,8 @@ struct Dispatch<'a, S> {
     consumer: &'a ConsumerTable,
     envelope: &'a Envelope,
     message_id: MessageId,
-    run_limit: Duration,
+    /// The bounds of the run and of one statement in it.
+    limits: (Duration, Duration),
     deadline: Instant,
     /// Whether a COMMIT may have reached the database: what the deadline then leaves is unknown.
     commit_sent: AtomicBool,
@@ -73,11 +74,14 @@ impl<S: InboxStore> Dispatch<'_, S> {
     async fn run(&self, route: Option<&Route>) -> Result<Outcome, Failure> {
         let Some(route) = route else { return self.unhandled().await };
         let mut backoff = Backoff::new(Duration::from_millis(10), Duration::from_secs(1));
-        let mut retries = 0;
+        let (mut retries, mut probing) = (0, false);
         loop {
-            match self.run_once(route).await {
+            match self.run_once(route, probing).await {
+                // One of several handlers swallowed a failed statement: run again to see which.
+                Err(Failure::TransactionAborted { handler: None }) if !probing => probing = true,
                 Err(failure)
-                    if retries < SERIALIZATION_RETRIES && self.is_serialization(&failure) =>
+                    if retries < SERIALIZATION_RETRIES
+                        && self.has_fault(&failure, Fault::Serialization) =>
                 {
                     retries += 1;
                     let wait = backoff.next();
@@ -89,7 +93,7 @@ impl<S: InboxStore> Dispatch<'_, S> {
         }
     }
 
-    async fn run_once(&self, route: &Route) -> Result<Outcome, Failure> {
+    async fn run_once(&self, route: &Route, probing: bool) -> Result<Outcome, Failure> {
         let events = match decode_all(route, self.envelope) {
             Ok(events) => events,
             Err(failure) => return self.unless_processed(failure).await,
@@ -97,7 +101,7 @@ impl<S: InboxStore> Dispatch<'_, S> {
         match self.claim().await? {
             Claimed::Duplicate(recorded) => self.duplicate(recorded),
             Claimed::InFlight => Err(Failure::InFlight { waited: self.core.settings.claim_wait }),
-            Claimed::Fresh(unit) => self.handle(unit, route, events).await,
+            Claimed::Fresh(unit) => self.handle(unit, route, events, probing).await,
         }
     }
 
@@ -118,7 +122,8 @@ impl<S: InboxStore> Dispatch<'_, S> {
             consumer: self.consumer.name,
             message_id: self.message_id,
             envelope: self.envelope,
-            run_limit: self.run_limit,
+            run_limit: self.limits.0,
+            statement_limit: self.limits.1,
         };
         self.core.store.claim(claim).await
     }
@@ -128,18 +133,31 @@ impl<S: InboxStore> Dispatch<'_, S> {
         mut unit: S::Unit,
         route: &Route,
         events: Vec<ErasedEvent>,
+        probing: bool,
     ) -> Result<Outcome, Failure> {
-        let (core, id) = (self.core, self.message_id);
-        let ran = run_handlers(&mut unit, route, events, (self.envelope, id, &core.states)).await;
-        match ran {
+        let (envelope, message_id) = (self.envelope, self.message_id);
+        let context = RunContext { envelope, message_id, states: &self.core.states, probing };
+        match run_handlers(&mut unit, route, events, context).await {
             Ok(()) => self.commit(unit, route).await,
             Err(failure) => match unit.rollback().await {
-                Ok(()) => Err(failure),
+                Ok(()) if probing => Err(failure),
+                Ok(()) => Err(self.unless_innocent(failure, route)),
                 // Told instead of the handler's own failure: what it left is not what that says.
                 Err(escape) => {
                     Err(Failure::TransactionEscaped { handler: blamed(&failure), escape })
                 }
             },
+        }
+    }
+
+    /// A handler that stumbled over a transaction which an earlier one had left aborted is not blamed.
+    fn unless_innocent(&self, failure: Failure, route: &Route) -> Failure {
+        let first = route.handlers.first().map(|handler| handler.name);
+        match blamed(&failure) {
+            Some(name) if Some(name) != first && self.has_fault(&failure, Fault::Aborted) => {
+                Failure::TransactionAborted { handler: None }
+            }
+            _ => failure,
         }
     }
 
@@ -234,11 +252,13 @@ impl<S: InboxStore> Dispatch<'_, S> {
         }
     }
 
-    fn is_serialization(&self, failure: &Failure) -> bool {
+    /// Whether the database failed in this way, also where it reached us inside a handler's error.
+    fn has_fault(&self, failure: &Failure, fault: Fault) -> bool {
         match failure {
-            Failure::Store(error) => error.fault() == Fault::Serialization,
-            Failure::Handler { error, .. } => chain(error.as_ref())
-                .any(|link| self.core.store.fault_in(link) == Some(Fault::Serialization)),
+            Failure::Store(error) => error.fault() == fault,
+            Failure::Handler { error, .. } => {
+                chain(error.as_ref()).any(|link| self.core.store.fault_in(link) == Some(fault))
+            }
             _ => false,
         }
     }

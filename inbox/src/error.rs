@@ -252,10 +252,10 @@ impl fmt::Display for Failure {
                 )
             }
             Failure::TransactionEscaped { handler: Some(handler), escape } => {
-                write!(f, "handler `{handler}` ended the inbox's transaction: it {escape}")
+                write!(f, "handler `{handler}` ended the inbox's transaction {escape}")
             }
             Failure::TransactionEscaped { handler: None, escape } => {
-                write!(f, "a handler ended the inbox's transaction: it {escape}")
+                write!(f, "a handler ended the inbox's transaction {escape}")
             }
             Failure::Store(error) => write!(f, "the store failed: {error}"),
             Failure::DeadlineExceeded { deadline } => {

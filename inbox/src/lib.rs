@@ -24,6 +24,7 @@ mod stop;
 mod store;
 mod telemetry;
 
+pub use self::inbox::{Consumer, Inbox, OnIdReuse, UnknownConsumer};
 pub use builder::{BuildError, DEFAULT_CLAIM_WAIT, DEFAULT_PAYLOAD_LIMIT, InboxBuilder, NoStore};
 pub use decode::DecodeError;
 pub use envelope::{Envelope, EnvelopeId, Headers};

@@ -27,6 +27,8 @@ pub(crate) struct Route {
     pub(crate) handlers: Vec<HandlerRegistration>,
     /// How long they may run in all.
     pub(crate) run_limit: Duration,
+    /// How long the slowest of them may run.
+    pub(crate) statement_limit: Duration,
 }
 
 impl Registry {
@@ -77,12 +79,14 @@ impl Registry {
 
 impl ConsumerTable {
     fn add(&mut self, handler: HandlerRegistration) {
-        let route = self
-            .routes
-            .entry(handler.event_type)
-            .or_insert_with(|| Route { handlers: Vec::new(), run_limit: Duration::ZERO });
+        let route = self.routes.entry(handler.event_type).or_insert_with(|| Route {
+            handlers: Vec::new(),
+            run_limit: Duration::ZERO,
+            statement_limit: Duration::ZERO,
+        });
         route.handlers.push(handler);
         route.run_limit = route.run_limit.saturating_add(handler.timeout);
+        route.statement_limit = route.statement_limit.max(handler.timeout);
     }
 
     pub(crate) fn route(&self, event_type: &str) -> Option<&Route> {

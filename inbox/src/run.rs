@@ -28,13 +28,25 @@ fn decode(handler: &HandlerRegistration, envelope: &Envelope) -> Result<ErasedEv
     }
 }
 
+/// What every handler of a run is given.
+#[derive(Clone, Copy)]
+pub(crate) struct RunContext<'a> {
+    pub(crate) envelope: &'a Envelope,
+    pub(crate) message_id: MessageId,
+    pub(crate) states: &'a States,
+    /// Whether to ask after each handler if the transaction is still alive: a round trip each, paid
+    /// only to find out which of several handlers has swallowed a failed statement.
+    pub(crate) probing: bool,
+}
+
 /// Runs the handlers in order, in the one unit of work; the first failure stops the rest.
 pub(crate) async fn run_handlers<U: UnitOfWork>(
     unit: &mut U,
     route: &Route,
     events: Vec<ErasedEvent>,
-    (envelope, message_id, states): (&Envelope, MessageId, &States),
+    context: RunContext<'_>,
 ) -> Result<(), Failure> {
+    let RunContext { envelope, message_id, states, probing } = context;
     for (handler, event) in route.handlers.iter().zip(events) {
         let delivery = Delivery {
             connection: Some(unit.connection()),
@@ -45,6 +57,9 @@ pub(crate) async fn run_handlers<U: UnitOfWork>(
             states,
         };
         run_one(handler, event, delivery).await?;
+        if probing && !unit.probe().await.map_err(Failure::Store)? {
+            return Err(Failure::TransactionAborted { handler: Some(handler.name) });
+        }
     }
     Ok(())
 }

@@ -70,6 +70,13 @@ pub trait UnitOfWork: Send + 'static {
     /// The connection, inside the transaction. A `begin()` on it must open a savepoint.
     fn connection(&mut self) -> &mut Self::Connection;
 
+    /// Whether the transaction is still alive; false where a failed statement has aborted it. Asked
+    /// between handlers when one of several has swallowed a failure, to find which. The default is
+    /// right for databases in which a failed statement aborts nothing.
+    fn probe(&mut self) -> impl Future<Output = Result<bool, StoreError>> + Send {
+        std::future::ready(Ok(true))
+    }
+
     /// Proves that the transaction is still the one that was opened and is not aborted, commits,
     /// and answers `Ok` only when the commit is durable. The connection is given back proven clean,
     /// or closed.
@@ -84,13 +91,15 @@ pub trait UnitOfWork: Send + 'static {
 #[derive(Clone, Copy, Debug)]
 pub struct Claim<'a> {
     /// Half of the dedup key.
-    pub consumer: &'a str,
+    pub consumer: &'static str,
     /// The other half.
     pub message_id: MessageId,
     /// The message, for the event type and for what the store keeps besides.
     pub envelope: &'a Envelope,
     /// How long the handlers may run in all: what a bound on an idle transaction must exceed.
     pub run_limit: Duration,
+    /// How long the slowest of them may run: what a bound on one statement need not exceed.
+    pub statement_limit: Duration,
 }
 
 /// The answer to a claim.
@@ -146,6 +155,8 @@ pub enum Fault {
     Busy,
     /// A serialization failure or a deadlock: a fresh transaction may succeed at once.
     Serialization,
+    /// A statement after one that had aborted the transaction: not this one's fault.
+    Aborted,
     /// Everything else, lost connections among it.
     Other,
 }
@@ -237,23 +248,27 @@ pub enum CommitError {
     Unknown(StoreError),
 }
 
-/// How a handler ended the transaction it was lent.
+/// What a handler left durable that ended the transaction it was lent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Escape {
-    /// By a COMMIT that went through: the dedup row and what was written before it are durable.
+    /// A COMMIT went through (or nobody can say): the dedup row and what was written before it are
+    /// durable, and a redelivery is skipped.
     Committed,
-    /// By a COMMIT that the database refused.
-    CommitRefused,
-    /// By a ROLLBACK: nothing of it is there.
+    /// A ROLLBACK, or a COMMIT that the database refused: no dedup row is there, and nothing that was
+    /// written before.
     RolledBack,
 }
 
 impl fmt::Display for Escape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Escape::Committed => "committed it: the dedup row and the writes before it are durable",
-            Escape::CommitRefused => "tried to commit it; the database refused, nothing is durable",
-            Escape::RolledBack => "rolled it back: nothing before that is durable",
+            Escape::Committed => {
+                "by a COMMIT; the dedup row and what was written before it are durable"
+            }
+            Escape::RolledBack => {
+                "by a ROLLBACK, or by a COMMIT that the database refused; nothing that was written \
+                 before it is durable"
+            }
         })
     }
 }

@@ -21,12 +21,13 @@ pub(crate) fn started(registry: &Registry, store: &str) {
         })
         .collect();
     let mut crates: Vec<_> = handlers.iter().map(|handler| handler.crate_name).collect();
+    crates.retain(|name| !name.is_empty());
     crates.sort_unstable();
     crates.dedup();
     info!(
         store,
-        "inbox ready: {} handlers for consumers {}; from crates {}",
-        handlers.len(),
+        handlers = handlers.len(),
+        "inbox ready; handlers by consumer: {}; from crates: {}",
         consumers.join(", "),
         crates.join(", "),
     );
@@ -82,7 +83,7 @@ pub(crate) fn escaped(consumer: &str, id: MessageId, handler: Option<&str>, esca
         consumer,
         message_id = %id,
         handler,
-        "a handler ended the inbox's transaction: it {escape}. Remove the COMMIT or ROLLBACK from it; \
+        "a handler ended the inbox's transaction {escape}. Remove the COMMIT or ROLLBACK from it; \
          the message is answered with a permanent error",
     );
 }
