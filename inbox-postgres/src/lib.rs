@@ -13,4 +13,4 @@ mod unit;
 
 pub use store::PgInboxStore;
 pub use tx::PgTx;
-pub use unit::PgUnit;
+pub use unit::{PgHeld, PgUnit};

@@ -109,16 +109,16 @@ macro_rules! guarded {
 
 /// Proof, permission and commit in one round trip.
 ///
-/// `AND CHAIN`, because sqlx still counts this connection as in a transaction and will send a
-/// ROLLBACK: in a chained transaction it does nothing, outside of one it is a warning in the server's
-/// log for each message.
+/// `AND CHAIN` opens a worker's next transaction. It is right for others too: sqlx still counts the
+/// connection as in a transaction and will send a ROLLBACK, which does nothing in a chained one and
+/// writes a warning to the server's log outside of one.
 pub(crate) const FINISH: &str = guarded!("SET LOCAL inbox.finish = 'on'; COMMIT AND CHAIN");
 
 /// Proof and rollback in one round trip.
 pub(crate) const ROLLBACK: &str = guarded!("ROLLBACK AND CHAIN");
 
-/// Ends an aborted transaction, of which nothing can be asked.
-pub(crate) const ROLLBACK_ABORTED: &str = "ROLLBACK AND CHAIN";
+/// Ends a transaction in which no handler ran, or an aborted one, of which nothing can be asked.
+pub(crate) const ROLLBACK_AND_CHAIN: &str = "ROLLBACK AND CHAIN";
 
 /// Ends whatever transaction a handler left behind.
 pub(crate) const ROLLBACK_ANY: &str = "ROLLBACK";

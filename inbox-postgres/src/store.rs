@@ -4,7 +4,9 @@ use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
-use inbox::{Claim, Claimed, Fault, Fingerprint, InboxStore, MessageId, Recorded, StoreError};
+use inbox::{
+    Claim, Claimed, Fault, Fingerprint, InboxStore, MessageId, Recorded, Slot, StoreError,
+};
 use sqlx::postgres::PgRow;
 use sqlx::postgres::types::PgInterval;
 use sqlx::{PgConnection, PgPool, Row as _};
@@ -13,7 +15,7 @@ use crate::check;
 use crate::error::{ends_the_session, fault_in, store_error};
 use crate::schema::{self, SchemaName};
 use crate::sql::{Statements, safe};
-use crate::unit::{PgUnit, Row};
+use crate::unit::{PgHeld, PgUnit, Row};
 
 /// What the store is called in messages.
 pub(crate) const NAME: &str = "PostgreSQL";
@@ -129,6 +131,35 @@ impl PgInboxStore {
         &self.pool
     }
 
+    /// Claims in an open transaction, and ends it where there is nothing to run in it.
+    async fn claim_in(
+        &self,
+        mut unit: PgUnit,
+        claim: Claim<'_>,
+        slot: &mut Slot<PgHeld>,
+    ) -> Result<Claimed<PgUnit>, StoreError> {
+        let answer = match self.ask(&mut unit, claim).await {
+            Ok(row) => Answer::read(&row).map_err(claiming)?,
+            Err(error) => {
+                if !ends_the_session(&error) {
+                    // Its failure would hide why the claim failed.
+                    let _ = unit.close(slot).await;
+                }
+                return Err(claiming(error));
+            }
+        };
+        if answer.fresh {
+            return Ok(Claimed::Fresh(unit));
+        }
+        unit.close(slot).await?;
+        Ok(match answer.recorded {
+            Some(recorded) if answer.got => Claimed::Duplicate(recorded),
+            // Held by a twin; or the twin committed after this statement's snapshot was taken, and
+            // the next claim will see its row.
+            _ => Claimed::InFlight,
+        })
+    }
+
     async fn ask(&self, unit: &mut PgUnit, claim: Claim<'_>) -> Result<PgRow, sqlx::Error> {
         use inbox::UnitOfWork as _;
         let (envelope, options) = (claim.envelope, self.options);
@@ -151,42 +182,42 @@ impl PgInboxStore {
     }
 }
 
+fn claiming(error: sqlx::Error) -> StoreError {
+    store_error("claiming the message", error)
+}
+
 impl InboxStore for PgInboxStore {
     type Connection = PgConnection;
     type Unit = PgUnit;
+    type Held = PgHeld;
     const NAME: &'static str = NAME;
 
     async fn check(&self) -> Result<Vec<String>, StoreError> {
         check::check(&self.pool, &self.schema, self.options.fsync_off_is_accepted).await
     }
 
-    async fn claim(&self, claim: Claim<'_>) -> Result<Claimed<PgUnit>, StoreError> {
-        let failed = |error| store_error("claiming the message", error);
-        let connection = self.pool.acquire().await.map_err(failed)?;
+    async fn claim(
+        &self,
+        claim: Claim<'_>,
+        slot: &mut Slot<PgHeld>,
+    ) -> Result<Claimed<PgUnit>, StoreError> {
         let row = Row {
             find: Arc::clone(&self.statements.find),
             consumer: claim.consumer,
             message_id: claim.message_id,
         };
-        let mut unit = PgUnit::open(connection, row).await?;
-        let answer = match self.ask(&mut unit, claim).await {
-            Ok(row) => Answer::read(&row).map_err(failed)?,
-            Err(error) if ends_the_session(&error) => return Err(failed(error)),
-            Err(error) => {
-                unit.close().await?;
-                return Err(failed(error));
+        let resumed = slot.take().and_then(|held| PgUnit::resume(held, row.clone()));
+        if let Some(unit) = resumed {
+            if let Ok(claimed) = self.claim_in(unit, claim, slot).await {
+                return Ok(claimed);
             }
-        };
-        if answer.fresh {
-            return Ok(Claimed::Fresh(unit));
+            // It died while it rested, or a handler changed it for the worse (`SET TRANSACTION READ
+            // ONLY` outlives COMMIT AND CHAIN). Nothing has run, so a fresh one is tried.
+            slot.clear();
         }
-        unit.close().await?;
-        Ok(match answer.recorded {
-            Some(recorded) if answer.got => Claimed::Duplicate(recorded),
-            // Held by a twin; or the twin committed after this statement's snapshot was taken, and
-            // the next claim will see its row.
-            _ => Claimed::InFlight,
-        })
+        let connection = self.pool.acquire().await.map_err(claiming)?;
+        let unit = PgUnit::open(connection, row).await?;
+        self.claim_in(unit, claim, slot).await
     }
 
     async fn find(

@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use futures_util::TryStreamExt;
-use inbox::{CommitError, Escape, MessageId, StoreError, UnitOfWork};
+use inbox::{CommitError, Escape, MessageId, Slot, StoreError, UnitOfWork};
 use sqlx::pool::PoolConnection;
 use sqlx::{Connection as _, Database, Executor, PgConnection, Postgres, SqlSafeStr as _};
 use sqlx_core::transaction::TransactionManager;
@@ -28,20 +28,8 @@ pub(crate) struct Lease {
 }
 
 impl Lease {
-    pub(crate) fn new(connection: PoolConnection<Postgres>) -> Self {
-        Self { connection, clean: false }
-    }
-
-    pub(crate) fn connection(&mut self) -> &mut PgConnection {
+    fn connection(&mut self) -> &mut PgConnection {
         &mut self.connection
-    }
-
-    /// Gives the connection back to its pool. The transaction that is open on it has nothing in it;
-    /// sqlx's ROLLBACK for it is queued here and sent by the pool before anyone else gets the
-    /// connection.
-    pub(crate) fn give_back(mut self) {
-        Manager::start_rollback(&mut self.connection);
-        self.clean = !self.connection.is_in_transaction();
     }
 }
 
@@ -49,6 +37,27 @@ impl Drop for Lease {
     fn drop(&mut self) {
         if !self.clean {
             self.connection.close_on_drop();
+        }
+    }
+}
+
+/// A connection with a transaction open in which nothing has happened: what a worker holds between
+/// two messages. Dropped, it goes back to its pool; sqlx's ROLLBACK for the empty transaction is queued
+/// here, and sent by the pool before anyone else gets the connection.
+#[derive(Debug)]
+pub struct PgHeld(Option<Lease>);
+
+impl PgHeld {
+    fn take(mut self) -> Option<Lease> {
+        self.0.take()
+    }
+}
+
+impl Drop for PgHeld {
+    fn drop(&mut self) {
+        if let Some(mut lease) = self.0.take() {
+            Manager::start_rollback(&mut lease.connection);
+            lease.clean = !lease.connection.is_in_transaction();
         }
     }
 }
@@ -74,17 +83,22 @@ impl PgUnit {
         connection: PoolConnection<Postgres>,
         row: Row,
     ) -> Result<Self, StoreError> {
-        let mut lease = Lease::new(connection);
+        let mut lease = Lease { connection, clean: false };
         let begun = Manager::begin(lease.connection(), Some(sql::BEGIN.into_sql_str()));
         begun.await.map_err(|error| store_error("opening a transaction", error))?;
         Ok(Self { lease, row })
     }
 
+    /// Takes up the transaction that the last message's COMMIT AND CHAIN has opened.
+    pub(crate) fn resume(held: PgHeld, row: Row) -> Option<Self> {
+        held.take().map(|lease| Self { lease, row })
+    }
+
     /// Ends a transaction in which no handler ran.
-    pub(crate) async fn close(mut self) -> Result<(), StoreError> {
-        let rolled_back = Manager::rollback(self.lease.connection()).await;
-        rolled_back.map_err(|error| store_error("ending a transaction", error))?;
-        self.lease.clean = !self.lease.connection().is_in_transaction();
+    pub(crate) async fn close(mut self, slot: &mut Slot<PgHeld>) -> Result<(), StoreError> {
+        let ended = self.lease.connection().execute(sql::ROLLBACK_AND_CHAIN).await;
+        ended.map_err(|error| store_error("ending a transaction", error))?;
+        self.rest(slot);
         Ok(())
     }
 
@@ -101,20 +115,28 @@ impl PgUnit {
         }
     }
 
-    /// Gives the connection back, unless a handler left a savepoint open behind sqlx's back (by
-    /// `mem::forget`): its count of open savepoints would be wrong for ever.
-    fn give_back(mut self) {
+    /// Puts the connection, with its chained transaction, into the slot; unless a handler left a
+    /// savepoint open behind sqlx's back (by `mem::forget`): its count of open savepoints would be
+    /// wrong for ever, and it is closed.
+    fn rest(mut self, slot: &mut Slot<PgHeld>) {
         if Manager::get_transaction_depth(self.lease.connection()) == 1 {
-            self.lease.give_back();
+            slot.put(PgHeld(Some(self.lease)));
         }
     }
 
-    /// Gives the connection back after the server ended the transaction by itself, as it does when a
-    /// COMMIT fails. The new transaction takes up the ROLLBACK that sqlx owes.
-    async fn give_back_ended(mut self) {
+    /// The same after the server ended the transaction by itself, as it does when a COMMIT fails.
+    async fn rest_ended(mut self, slot: &mut Slot<PgHeld>) {
         let begun = self.lease.connection().execute(sql::BEGIN).await;
         if begun.is_ok() {
-            self.give_back();
+            self.rest(slot);
+        }
+    }
+
+    /// The same after a failed statement had aborted the transaction.
+    async fn rest_aborted(mut self, slot: &mut Slot<PgHeld>) {
+        let ended = self.lease.connection().execute(sql::ROLLBACK_AND_CHAIN).await;
+        if ended.is_ok() {
+            self.rest(slot);
         }
     }
 
@@ -136,53 +158,50 @@ impl PgUnit {
         }
     }
 
-    async fn roll_back(mut self) -> Result<(), Escape> {
+    async fn roll_back(mut self, slot: &mut Slot<PgHeld>) -> Result<(), Escape> {
         match self.guarded(sql::ROLLBACK).await {
-            Ok(()) => {
-                self.give_back();
-                Ok(())
+            Ok(()) => self.rest(slot),
+            Err((_, error)) if has_code(&error, sqlstate::INVALID_TEXT) => {
+                return Err(self.escape().await);
             }
-            Err((_, error)) if has_code(&error, sqlstate::INVALID_TEXT) => Err(self.escape().await),
             Err((_, error)) if has_code(&error, sqlstate::IN_FAILED_TRANSACTION) => {
-                self.roll_back_aborted().await;
-                Ok(())
+                self.rest_aborted(slot).await;
             }
-            Err(_) => Ok(()), // the connection is closed, and the server rolls back
+            Err(_) => {} // the connection is closed, and the server rolls back
         }
+        Ok(())
     }
 
-    /// Ends a transaction that a failed statement has aborted.
-    async fn roll_back_aborted(mut self) {
-        let ended = self.lease.connection().execute(sql::ROLLBACK_ABORTED).await;
-        if ended.is_ok() {
-            self.give_back();
-        }
-    }
-
-    /// Why a FINISH failed.
-    async fn not_committed(self, proven: bool, error: sqlx::Error) -> CommitError {
-        let without_answer = ends_the_session(&error);
+    /// Why a FINISH failed; `proven` tells whether the guard had passed.
+    async fn not_committed(
+        self,
+        (proven, error): (bool, sqlx::Error),
+        slot: &mut Slot<PgHeld>,
+    ) -> CommitError {
         if !proven && has_code(&error, sqlstate::INVALID_TEXT) {
             return CommitError::Escaped(self.escape().await);
         }
         if !proven && has_code(&error, sqlstate::IN_FAILED_TRANSACTION) {
-            self.roll_back_aborted().await;
+            self.rest_aborted(slot).await;
             return CommitError::Aborted;
         }
-        let refused_before_commit = !proven && error.as_database_error().is_some();
+        let commit_was_reached = proven || error.as_database_error().is_none();
+        let session_ended = ends_the_session(&error);
         let told = store_error("committing", error);
-        if without_answer && !refused_before_commit {
-            return CommitError::Unknown(told);
+        match (session_ended, commit_was_reached) {
+            (true, true) => CommitError::Unknown(told),
+            (true, false) => CommitError::Refused(told),
+            (false, _) => {
+                self.rest_ended(slot).await;
+                CommitError::Refused(told)
+            }
         }
-        if !without_answer {
-            self.give_back_ended().await;
-        }
-        CommitError::Refused(told)
     }
 }
 
 impl UnitOfWork for PgUnit {
     type Connection = PgConnection;
+    type Held = PgHeld;
 
     fn connection(&mut self) -> &mut PgConnection {
         self.lease.connection()
@@ -196,18 +215,18 @@ impl UnitOfWork for PgUnit {
         }
     }
 
-    async fn commit(mut self) -> Result<(), CommitError> {
+    async fn commit(mut self, slot: &mut Slot<PgHeld>) -> Result<(), CommitError> {
         match self.guarded(sql::FINISH).await {
             Ok(()) => {
-                self.give_back();
+                self.rest(slot);
                 Ok(())
             }
-            Err((proven, error)) => Err(self.not_committed(proven, error).await),
+            Err(failure) => Err(self.not_committed(failure, slot).await),
         }
     }
 
-    async fn rollback(self) -> Result<(), Escape> {
+    async fn rollback(self, slot: &mut Slot<PgHeld>) -> Result<(), Escape> {
         // A statement of a handler that timed out may still run, and must end first.
-        tokio::time::timeout(ROLLBACK_PATIENCE, self.roll_back()).await.unwrap_or(Ok(()))
+        tokio::time::timeout(ROLLBACK_PATIENCE, self.roll_back(slot)).await.unwrap_or(Ok(()))
     }
 }

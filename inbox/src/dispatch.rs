@@ -1,6 +1,5 @@
 //! One dispatch: validate, decode, claim, run, commit.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep, timeout_at};
@@ -16,7 +15,8 @@ use crate::registration::ErasedEvent;
 use crate::registry::{ConsumerTable, Route};
 use crate::run::{RunContext, decode_all, run_handlers};
 use crate::store::{
-    Claim, Claimed, CommitError, Fault, Fingerprint, InboxStore, Recorded, StoreError, UnitOfWork,
+    Claim, Claimed, CommitError, Fault, Fingerprint, InboxStore, Recorded, Slot, StoreError,
+    UnitOfWork,
 };
 use crate::telemetry;
 
@@ -28,6 +28,7 @@ pub(crate) async fn dispatch<S: InboxStore>(
     core: &Core<S>,
     consumer: &ConsumerTable,
     envelope: &Envelope,
+    slot: &mut Slot<S::Held>,
 ) -> Result<Outcome, DispatchError> {
     let failed = |failure, id| DispatchError::new(failure, id, envelope.event_type());
     let Some(_running) = core.stop.enter() else {
@@ -41,12 +42,21 @@ pub(crate) async fn dispatch<S: InboxStore>(
         route.map_or_else(Default::default, |route| (route.run_limit, route.statement_limit));
     let limit = core.settings.deadline.unwrap_or(limits.0.saturating_add(DEFAULT_SLACK));
     let deadline = Instant::now() + limit;
-    let commit_sent = AtomicBool::new(false);
-    let dispatch = Dispatch { core, consumer, envelope, message_id, limits, deadline, commit_sent };
+    let mut dispatch = Dispatch {
+        core,
+        consumer,
+        envelope,
+        message_id,
+        limits,
+        deadline,
+        ran: false,
+        commit_sent: false,
+        slot,
+    };
     let answer = timeout_at(deadline, dispatch.run(route)).await.unwrap_or_else(|_| {
-        Err(match dispatch.commit_sent.load(Ordering::Relaxed) {
+        Err(match dispatch.commit_sent {
             true => Failure::CommitUnknown { cause: None },
-            false => Failure::DeadlineExceeded { deadline: limit },
+            false => Failure::DeadlineExceeded { deadline: limit, ran: dispatch.ran },
         })
     });
     if let Err(Failure::TransactionEscaped { handler, escape }) = &answer {
@@ -56,7 +66,7 @@ pub(crate) async fn dispatch<S: InboxStore>(
 }
 
 /// One message on its way.
-struct Dispatch<'a, S> {
+struct Dispatch<'a, S: InboxStore> {
     core: &'a Core<S>,
     consumer: &'a ConsumerTable,
     envelope: &'a Envelope,
@@ -64,14 +74,18 @@ struct Dispatch<'a, S> {
     /// The bounds of the run and of one statement in it.
     limits: (Duration, Duration),
     deadline: Instant,
+    /// Whether a handler was started.
+    ran: bool,
     /// Whether a COMMIT may have reached the database: what the deadline then leaves is unknown.
-    commit_sent: AtomicBool,
+    commit_sent: bool,
+    /// The connection of a worker, between claims.
+    slot: &'a mut Slot<S::Held>,
 }
 
 impl<S: InboxStore> Dispatch<'_, S> {
     /// Runs until it succeeds or fails for good; serialization failures start afresh, and no
     /// connection is held while waiting for that.
-    async fn run(&self, route: Option<&Route>) -> Result<Outcome, Failure> {
+    async fn run(&mut self, route: Option<&Route>) -> Result<Outcome, Failure> {
         let Some(route) = route else { return self.unhandled().await };
         let mut backoff = Backoff::new(Duration::from_millis(10), Duration::from_secs(1));
         let (mut retries, mut probing) = (0, false);
@@ -86,14 +100,14 @@ impl<S: InboxStore> Dispatch<'_, S> {
                     retries += 1;
                     let wait = backoff.next();
                     telemetry::retried(self.consumer.name, self.message_id, retries, wait);
-                    sleep(wait).await;
+                    self.wait(wait).await;
                 }
                 answer => return answer,
             }
         }
     }
 
-    async fn run_once(&self, route: &Route, probing: bool) -> Result<Outcome, Failure> {
+    async fn run_once(&mut self, route: &Route, probing: bool) -> Result<Outcome, Failure> {
         let events = match decode_all(route, self.envelope) {
             Ok(events) => events,
             Err(failure) => return self.unless_processed(failure).await,
@@ -106,18 +120,18 @@ impl<S: InboxStore> Dispatch<'_, S> {
     }
 
     /// Claims the pair. A twin in flight is waited for by asking again, which parks nothing.
-    async fn claim(&self) -> Result<Claimed<S::Unit>, Failure> {
+    async fn claim(&mut self) -> Result<Claimed<S::Unit>, Failure> {
         let give_up = Instant::now() + self.core.settings.claim_wait;
         let mut backoff = Backoff::new(Duration::from_millis(5), Duration::from_millis(250));
         loop {
             match self.try_claim().await.map_err(Failure::Store)? {
-                Claimed::InFlight if Instant::now() < give_up => sleep(backoff.next()).await,
+                Claimed::InFlight if Instant::now() < give_up => self.wait(backoff.next()).await,
                 claimed => return Ok(claimed),
             }
         }
     }
 
-    async fn try_claim(&self) -> Result<Claimed<S::Unit>, StoreError> {
+    async fn try_claim(&mut self) -> Result<Claimed<S::Unit>, StoreError> {
         let claim = Claim {
             consumer: self.consumer.name,
             message_id: self.message_id,
@@ -125,21 +139,23 @@ impl<S: InboxStore> Dispatch<'_, S> {
             run_limit: self.limits.0,
             statement_limit: self.limits.1,
         };
-        self.core.store.claim(claim).await
+        self.core.store.claim(claim, self.slot).await
     }
 
     async fn handle(
-        &self,
+        &mut self,
         mut unit: S::Unit,
         route: &Route,
         events: Vec<ErasedEvent>,
         probing: bool,
     ) -> Result<Outcome, Failure> {
         let (envelope, message_id) = (self.envelope, self.message_id);
-        let context = RunContext { envelope, message_id, states: &self.core.states, probing };
+        let (states, deadline) = (&self.core.states, self.deadline.into_std());
+        let context = RunContext { envelope, message_id, states, deadline, probing };
+        self.ran = true;
         match run_handlers(&mut unit, route, events, context).await {
             Ok(()) => self.commit(unit, route).await,
-            Err(failure) => match unit.rollback().await {
+            Err(failure) => match unit.rollback(self.slot).await {
                 Ok(()) if probing => Err(failure),
                 Ok(()) => Err(self.unless_innocent(failure, route)),
                 // Told instead of the handler's own failure: what it left is not what that says.
@@ -161,16 +177,16 @@ impl<S: InboxStore> Dispatch<'_, S> {
         }
     }
 
-    async fn commit(&self, unit: S::Unit, route: &Route) -> Result<Outcome, Failure> {
+    async fn commit(&mut self, unit: S::Unit, route: &Route) -> Result<Outcome, Failure> {
         // With several handlers in one transaction it is not certain whose fault it is.
         let handler = match route.handlers.as_slice() {
             [only] => Some(only.name),
             _ => None,
         };
-        self.commit_sent.store(true, Ordering::Relaxed);
+        self.commit_sent = true;
         // Some of the time is kept for finding out what became of a COMMIT without an answer.
         let left = self.deadline.saturating_duration_since(Instant::now());
-        match timeout_at(Instant::now() + left.mul_f64(0.7), unit.commit()).await {
+        match timeout_at(Instant::now() + left.mul_f64(0.7), unit.commit(self.slot)).await {
             Ok(Ok(())) => Ok(Outcome::Processed),
             Ok(Err(CommitError::Aborted)) => Err(Failure::TransactionAborted { handler }),
             Ok(Err(CommitError::Escaped(escape))) => {
@@ -184,7 +200,7 @@ impl<S: InboxStore> Dispatch<'_, S> {
 
     /// Whether a COMMIT without an answer is durable: the pair is claimed anew. A row there means
     /// yes; winning the claim means no; a pair still held is asked for again until the deadline.
-    async fn find_out(&self, cause: Option<StoreError>) -> Result<Outcome, Failure> {
+    async fn find_out(&mut self, cause: Option<StoreError>) -> Result<Outcome, Failure> {
         telemetry::commit_unknown(self.consumer.name, self.message_id);
         let mut backoff = Backoff::new(Duration::from_millis(20), Duration::from_secs(1));
         while Instant::now() < self.deadline {
@@ -192,18 +208,18 @@ impl<S: InboxStore> Dispatch<'_, S> {
                 Ok(Claimed::Duplicate(_)) => return Ok(Outcome::Processed),
                 Ok(Claimed::Fresh(unit)) => {
                     // Our own fresh claim: no handler ran in it, so nothing can have escaped.
-                    let _ = unit.rollback().await;
+                    let _ = unit.rollback(self.slot).await;
                     let lost =
                         || StoreError::new(Fault::Other, "the connection was lost at COMMIT");
                     return Err(Failure::Store(cause.unwrap_or_else(lost)));
                 }
-                Ok(Claimed::InFlight) | Err(_) => sleep(backoff.next()).await,
+                Ok(Claimed::InFlight) | Err(_) => self.wait(backoff.next()).await,
             }
         }
         Err(Failure::CommitUnknown { cause })
     }
 
-    async fn unhandled(&self) -> Result<Outcome, Failure> {
+    async fn unhandled(&mut self) -> Result<Outcome, Failure> {
         if self.core.settings.ignore_unhandled {
             return match self.find().await? {
                 Some(recorded) => self.duplicate(recorded),
@@ -215,14 +231,21 @@ impl<S: InboxStore> Dispatch<'_, S> {
     }
 
     /// A message that was processed is a duplicate, whatever the code can read today.
-    async fn unless_processed(&self, failure: Failure) -> Result<Outcome, Failure> {
+    async fn unless_processed(&mut self, failure: Failure) -> Result<Outcome, Failure> {
         match self.find().await? {
             Some(recorded) => self.duplicate(recorded),
             None => Err(failure),
         }
     }
 
-    async fn find(&self) -> Result<Option<Recorded>, Failure> {
+    /// Waits without a connection: a worker's is given back before.
+    async fn wait(&mut self, time: Duration) {
+        self.slot.clear();
+        sleep(time).await;
+    }
+
+    async fn find(&mut self) -> Result<Option<Recorded>, Failure> {
+        self.slot.clear(); // a dispatch holds at most one connection
         let found = self.core.store.find(self.consumer.name, self.message_id).await;
         found.map_err(Failure::Store)
     }

@@ -13,7 +13,8 @@ use crate::outcome::Outcome;
 use crate::registration::{HandlerRegistration, linked_handlers};
 use crate::registry::{ConsumerTable, Registry};
 use crate::stop::StopHandle;
-use crate::store::InboxStore;
+use crate::store::{InboxStore, Slot};
+use crate::worker::Worker;
 
 /// The handlers of one binary on one store. Cheap to clone.
 ///
@@ -83,7 +84,9 @@ impl<S: InboxStore> Inbox<S> {
     /// that no message is dead-lettered for it.
     pub async fn dispatch(&self, envelope: &Envelope) -> Result<Outcome, DispatchError> {
         match self.core.registry.consumers() {
-            [consumer] => dispatch::dispatch(&self.core, consumer, envelope).await,
+            [consumer] => {
+                dispatch::dispatch(&self.core, consumer, envelope, &mut Slot::passing()).await
+            }
             _ => {
                 let consumers = self.core.registry.consumer_names();
                 let failure = Failure::ConsumerAmbiguous { consumers };
@@ -140,7 +143,21 @@ impl<S: InboxStore> Consumer<S> {
     /// Nothing was marked processed. [`DispatchError::is_permanent`] tells whether to dead-letter or
     /// to retry; the [kinds](crate::DispatchErrorKind) are the rows of the outcome table.
     pub async fn dispatch(&self, envelope: &Envelope) -> Result<Outcome, DispatchError> {
-        dispatch::dispatch(&self.core, self.table(), envelope).await
+        self.dispatch_through(&mut Slot::passing(), envelope).await
+    }
+
+    /// A handle for one long-running loop, which holds a connection from message to message where
+    /// the store gains by it; see [`Worker`].
+    pub fn worker(&self) -> Worker<S> {
+        Worker::new(self.clone())
+    }
+
+    pub(crate) async fn dispatch_through(
+        &self,
+        slot: &mut Slot<S::Held>,
+        envelope: &Envelope,
+    ) -> Result<Outcome, DispatchError> {
+        dispatch::dispatch(&self.core, self.table(), envelope, slot).await
     }
 
     /// The consumer's name, half of the dedup key.

@@ -23,6 +23,7 @@ mod run;
 mod stop;
 mod store;
 mod telemetry;
+mod worker;
 
 pub use self::inbox::{Consumer, Inbox, OnIdReuse, UnknownConsumer};
 pub use builder::{BuildError, DEFAULT_CLAIM_WAIT, DEFAULT_PAYLOAD_LIMIT, InboxBuilder, NoStore};
@@ -41,6 +42,7 @@ pub use permanent::{Permanent, PermanentError, PermanentResult};
 pub use registration::{DEFAULT_HANDLER_TIMEOUT, HandlerRegistration, linked_handlers};
 pub use stop::StopHandle;
 pub use store::{
-    Claim, Claimed, CommitError, Escape, Fault, Fingerprint, InboxStore, Recorded, StoreError,
-    UnitOfWork,
+    Claim, Claimed, CommitError, Escape, Fault, Fingerprint, InboxStore, Recorded, Slot,
+    StoreError, UnitOfWork,
 };
+pub use worker::Worker;

@@ -34,6 +34,8 @@ pub(crate) struct RunContext<'a> {
     pub(crate) envelope: &'a Envelope,
     pub(crate) message_id: MessageId,
     pub(crate) states: &'a States,
+    /// When the whole dispatch ends.
+    pub(crate) deadline: Instant,
     /// Whether to ask after each handler if the transaction is still alive: a round trip each, paid
     /// only to find out which of several handlers has swallowed a failed statement.
     pub(crate) probing: bool,
@@ -46,14 +48,14 @@ pub(crate) async fn run_handlers<U: UnitOfWork>(
     events: Vec<ErasedEvent>,
     context: RunContext<'_>,
 ) -> Result<(), Failure> {
-    let RunContext { envelope, message_id, states, probing } = context;
+    let RunContext { envelope, message_id, states, deadline, probing } = context;
     for (handler, event) in route.handlers.iter().zip(events) {
         let delivery = Delivery {
             connection: Some(unit.connection()),
             envelope,
             message_id,
             consumer: handler.consumer,
-            deadline: Instant::now() + handler.timeout,
+            deadline: deadline.min(Instant::now() + handler.timeout),
             states,
         };
         run_one(handler, event, delivery).await?;

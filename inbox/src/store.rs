@@ -28,7 +28,11 @@ pub trait InboxStore: Send + Sync + 'static {
     type Connection: Any + Send;
 
     /// One open transaction that holds a claim.
-    type Unit: UnitOfWork<Connection = Self::Connection>;
+    type Unit: UnitOfWork<Connection = Self::Connection, Held = Self::Held>;
+
+    /// What a [`Worker`](crate::Worker) holds between two messages: a connection, where that saves
+    /// round trips; `()` in other stores.
+    type Held: Send + 'static;
 
     /// What the store is called in messages, for example `SQLite`.
     const NAME: &'static str;
@@ -42,9 +46,12 @@ pub trait InboxStore: Send + Sync + 'static {
     /// [`Claimed::Duplicate`] or [`Claimed::InFlight`] with no transaction left open.
     ///
     /// A duplicate is a value and not an error: it leaves no error in the server's log.
+    ///
+    /// What the slot holds is used first; where it turns out dead, it is replaced.
     fn claim(
         &self,
         claim: Claim<'_>,
+        slot: &mut Slot<Self::Held>,
     ) -> impl Future<Output = Result<Claimed<Self::Unit>, StoreError>> + Send;
 
     /// Looks a pair up without claiming it.
@@ -67,6 +74,9 @@ pub trait UnitOfWork: Send + 'static {
     /// The connection that handlers write through.
     type Connection: Any + Send;
 
+    /// What a [`Worker`](crate::Worker) holds between two messages.
+    type Held: Send + 'static;
+
     /// The connection, inside the transaction. A `begin()` on it must open a savepoint.
     fn connection(&mut self) -> &mut Self::Connection;
 
@@ -78,13 +88,59 @@ pub trait UnitOfWork: Send + 'static {
     }
 
     /// Proves that the transaction is still the one that was opened and is not aborted, commits,
-    /// and answers `Ok` only when the commit is durable. The connection is given back proven clean,
-    /// or closed.
-    fn commit(self) -> impl Future<Output = Result<(), CommitError>> + Send;
+    /// and answers `Ok` only when the commit is durable. The connection is put into the slot or given
+    /// back, proven clean; or closed.
+    fn commit(
+        self,
+        slot: &mut Slot<Self::Held>,
+    ) -> impl Future<Output = Result<(), CommitError>> + Send;
 
-    /// Rolls back. The connection is given back proven clean, or closed; so a rollback that cannot
-    /// be sent is no error. What is told is that a handler had ended the transaction before.
-    fn rollback(self) -> impl Future<Output = Result<(), Escape>> + Send;
+    /// Rolls back. The connection is put into the slot or given back, proven clean; or closed, so a
+    /// rollback that cannot be sent is no error. What is told is that a handler had ended the
+    /// transaction before.
+    fn rollback(
+        self,
+        slot: &mut Slot<Self::Held>,
+    ) -> impl Future<Output = Result<(), Escape>> + Send;
+}
+
+/// The place for what is held between two messages. Dropping what is held gives it back.
+#[derive(Debug)]
+pub struct Slot<H> {
+    held: Option<H>,
+    keeps: bool,
+}
+
+impl<H> Slot<H> {
+    /// A slot that keeps what is put into it: a worker's.
+    pub fn keeping() -> Self {
+        Self { held: None, keeps: true }
+    }
+
+    /// A slot that gives back at once what is put into it: a single dispatch's.
+    pub fn passing() -> Self {
+        Self { held: None, keeps: false }
+    }
+
+    /// Takes out what is held.
+    pub fn take(&mut self) -> Option<H> {
+        self.held.take()
+    }
+
+    /// Puts something in, or gives it back at once.
+    pub fn put(&mut self, held: H) {
+        self.held = self.keeps.then_some(held);
+    }
+
+    /// Gives back what is held.
+    pub fn clear(&mut self) {
+        self.held = None;
+    }
+
+    /// Whether something is held.
+    pub fn is_empty(&self) -> bool {
+        self.held.is_none()
+    }
 }
 
 /// What a store claims.
