@@ -34,13 +34,9 @@ impl Database {
                 (directory.path().join("orders.sqlite3"), Some(directory))
             }
         };
-        let opened = async {
-            let store = SqliteInboxStore::open(&path).await?;
-            sqlx::raw_sql(sql::TABLES).execute(store.pool()).await?;
-            anyhow::Ok(store)
-        };
-        let store =
-            opened.await.with_context(|| format!("cannot open the database {}", path.display()))?;
+        let store = SqliteInboxStore::open(&path).await?;
+        let made = sqlx::raw_sql(sql::TABLES).execute(store.pool()).await;
+        made.with_context(|| format!("cannot make the tables in `{}`", path.display()))?;
         Ok(Self { store, temporary })
     }
 
