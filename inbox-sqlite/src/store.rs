@@ -6,7 +6,9 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use inbox::{Claim, Claimed, Fault, Fingerprint, InboxStore, MessageId, Recorded, StoreError};
+use inbox::{
+    Claim, Claimed, Fault, Fingerprint, InboxStore, MessageId, Recorded, Slot, StoreError,
+};
 use sqlx::{SqliteConnection, SqlitePool};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
@@ -168,6 +170,7 @@ impl SqliteInboxStore {
 
 impl InboxStore for SqliteInboxStore {
     type Connection = SqliteConnection;
+    type Held = ();
     type Unit = SqliteUnit;
     const NAME: &'static str = "SQLite";
 
@@ -181,7 +184,11 @@ impl InboxStore for SqliteInboxStore {
         Ok(problems)
     }
 
-    async fn claim(&self, claim: Claim<'_>) -> Result<Claimed<SqliteUnit>, StoreError> {
+    async fn claim(
+        &self,
+        claim: Claim<'_>,
+        _: &mut Slot<()>,
+    ) -> Result<Claimed<SqliteUnit>, StoreError> {
         let mut writer = self.writer().await?;
         let begun = async {
             if self.guards_commits {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use inbox::{CommitError, Escape, MessageId, UnitOfWork};
+use inbox::{CommitError, Escape, MessageId, Slot, UnitOfWork};
 use sqlx::SqliteConnection;
 
 use crate::fault::{GENERIC, failed, may_end_the_transaction, sqlite_code};
@@ -20,12 +20,13 @@ pub struct SqliteUnit {
 
 impl UnitOfWork for SqliteUnit {
     type Connection = SqliteConnection;
+    type Held = ();
 
     fn connection(&mut self) -> &mut SqliteConnection {
         self.writer.connection()
     }
 
-    async fn commit(mut self) -> Result<(), CommitError> {
+    async fn commit(mut self, _: &mut Slot<()>) -> Result<(), CommitError> {
         let last_code = self.writer.last_code().await;
         match self.writer.prove().await {
             Ok(()) => self.writer.commit().await,
@@ -38,7 +39,7 @@ impl UnitOfWork for SqliteUnit {
         }
     }
 
-    async fn rollback(mut self) -> Result<(), Escape> {
+    async fn rollback(mut self, _: &mut Slot<()>) -> Result<(), Escape> {
         let last_code = self.writer.stop_statements().await;
         match self.writer.prove().await {
             Ok(()) => self.writer.rollback().await,
@@ -61,7 +62,7 @@ impl SqliteUnit {
     /// How the transaction ended that is gone; `None` where it ended without a handler's doing.
     async fn how_it_ended(&mut self, by_itself: bool) -> Option<Escape> {
         if self.writer.refused_a_commit() {
-            return Some(Escape::CommitRefused);
+            return Some(Escape::RolledBack);
         }
         // After a handler's BEGIN there is another one, through which the row would be seen as the
         // handler left it and not as it is durable.
