@@ -12,7 +12,7 @@ use inbox_postgres::{PgInboxStore, PgTx};
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::{AssertSqlSafe, Executor, PgPool};
 use test_servers::postgres::{Server, TestDatabase};
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::Notify;
 use uuid::Uuid;
 
 pub(crate) const CONSUMER: &str = "postgres-tests";
@@ -57,7 +57,10 @@ impl Handler for Run {
                 match statement {
                     "wait" => signals.go.notified().await,
                     "fail" => return Err("the script says so".into()),
-                    sql => tx.execute(sqlx::raw_sql(AssertSqlSafe(sql.to_owned()))).await.map(|_| ())?,
+                    sql => tx
+                        .execute(sqlx::raw_sql(AssertSqlSafe(sql.to_owned())))
+                        .await
+                        .map(|_| ())?,
                 }
             }
             Ok(())
@@ -85,7 +88,14 @@ impl Bed {
         pool: impl FnOnce(PgPoolOptions) -> PgPoolOptions,
         session: impl FnOnce(PgConnectOptions) -> PgConnectOptions,
     ) -> Self {
-        let server = Server::shared().await.unwrap();
+        Self::on(&Server::shared().await.unwrap(), pool, session).await
+    }
+
+    pub(crate) async fn on(
+        server: &Server,
+        pool: impl FnOnce(PgPoolOptions) -> PgPoolOptions,
+        session: impl FnOnce(PgConnectOptions) -> PgConnectOptions,
+    ) -> Self {
         let database = server.create_database().await.unwrap();
         let session = session(database.url().parse().unwrap());
         let pool = pool(PgPoolOptions::new()).connect_with(session).await.unwrap();
@@ -137,8 +147,7 @@ impl Bed {
     /// A number read through a connection that is not the pool's.
     pub(crate) async fn outside(&self, sql: &str) -> i64 {
         use sqlx::Connection as _;
-        let mut connection =
-            sqlx::PgConnection::connect(self.database.direct_url()).await.unwrap();
+        let mut connection = sqlx::PgConnection::connect(self.database.direct_url()).await.unwrap();
         let query = sqlx::query_scalar(AssertSqlSafe(sql.to_owned()));
         query.fetch_one(&mut connection).await.unwrap()
     }
@@ -161,9 +170,4 @@ pub(crate) async fn until<F: Future<Output = bool>>(what: &str, mut holds: impl 
         }
     });
     patience.await.unwrap_or_else(|_| panic!("never came to be: {what}"));
-}
-
-/// Lets `n` tasks run at once.
-pub(crate) fn at_once(n: usize) -> Arc<Semaphore> {
-    Arc::new(Semaphore::new(n))
 }
