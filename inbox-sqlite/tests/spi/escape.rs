@@ -1,0 +1,102 @@
+use inbox::Escape::{self, CommitRefused, Committed, RolledBack};
+use inbox::{CommitError, UnitOfWork};
+
+use crate::fixture::*;
+
+/// What a handler does to the transaction, how that ends on a pool of the application's, and how
+/// many effects are then durable; the dedup row is, where the handler's COMMIT went through.
+const ESCAPES: [(&str, Escape, i64); 8] = [
+    ("COMMIT", Committed, 1),
+    ("ROLLBACK", RolledBack, 0),
+    ("COMMIT; BEGIN", Committed, 1),
+    ("ROLLBACK; BEGIN", RolledBack, 0),
+    ("COMMIT; BEGIN; INSERT INTO effects VALUES ('after')", Committed, 1),
+    ("ROLLBACK; BEGIN; INSERT INTO effects VALUES ('after')", RolledBack, 0),
+    ("ROLLBACK; INSERT INTO effects VALUES ('after')", RolledBack, 1),
+    ("INSERT OR ROLLBACK INTO keys VALUES (1), (1)", RolledBack, 0),
+];
+
+const KEYS: &str = "CREATE TABLE keys (key INTEGER PRIMARY KEY) STRICT";
+
+async fn escape(fixture: &Fixture, sql: &'static str) -> inbox_sqlite::SqliteUnit {
+    sqlx::raw_sql(KEYS).execute(fixture.store.pool()).await.unwrap();
+    let mut unit = fresh(&fixture.store, message(1)).await;
+    run(&mut unit, EFFECT).await.unwrap();
+    let _ = run(&mut unit, sql).await;
+    unit
+}
+
+/// The next message finds a clean connection.
+async fn assert_usable(fixture: &Fixture, sql: &str) {
+    let mut unit = fresh(&fixture.store, message(2)).await;
+    run(&mut unit, "DELETE FROM effects").await.unwrap();
+    unit.commit().await.unwrap();
+    assert_eq!(fixture.effects().await, 0, "{sql}");
+}
+
+#[tokio::test]
+async fn a_handler_that_ends_the_transaction_and_returns_ok_is_found_out() {
+    for (sql, how, effects) in ESCAPES {
+        let fixture = Fixture::application().await;
+        match escape(&fixture, sql).await.commit().await {
+            Err(CommitError::Escaped(escape)) => assert_eq!(escape, how, "{sql}"),
+            other => panic!("{sql}: {other:?}"),
+        }
+        assert_eq!(fixture.rows().await, i64::from(how == Committed), "{sql}");
+        assert_eq!(fixture.effects().await, effects, "{sql}");
+        assert_usable(&fixture, sql).await;
+    }
+}
+
+#[tokio::test]
+async fn a_handler_that_ends_the_transaction_and_returns_err_is_found_out() {
+    for (sql, how, effects) in ESCAPES {
+        let fixture = Fixture::application().await;
+        assert_eq!(escape(&fixture, sql).await.rollback().await, Err(how), "{sql}");
+        assert_eq!(fixture.rows().await, i64::from(how == Committed), "{sql}");
+        assert_eq!(fixture.effects().await, effects, "{sql}");
+        assert_usable(&fixture, sql).await;
+    }
+}
+
+/// On the store's own connections nothing but its own commit is let through, so nothing is durable.
+#[tokio::test]
+async fn a_handlers_commit_is_refused_where_the_store_opened_the_database() {
+    for (sql, ..) in ESCAPES {
+        let commits = sql.starts_with("COMMIT") || sql.starts_with("ROLLBACK; INSERT");
+        let how = if commits { CommitRefused } else { RolledBack };
+        for returns_ok in [true, false] {
+            let fixture = Fixture::own().await;
+            let unit = escape(&fixture, sql).await;
+            let found = match returns_ok {
+                true => match unit.commit().await {
+                    Err(CommitError::Escaped(escape)) => Err(escape),
+                    other => panic!("{sql}: {other:?}"),
+                },
+                false => unit.rollback().await,
+            };
+            assert_eq!(found, Err(how), "{sql}");
+            assert_eq!((fixture.rows().await, fixture.effects().await), (0, 0), "{sql}");
+            assert_usable(&fixture, sql).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_application_may_have_commits_refused_on_its_own_pool() {
+    let fixture = Fixture::application().await;
+    let store = fixture.store.clone().guard_commits();
+    let mut unit = fresh(&store, message(1)).await;
+    let refused = run(&mut unit, "COMMIT").await.unwrap_err().into_database_error().unwrap();
+    assert_eq!(refused.code().as_deref(), Some("531"));
+    assert_eq!(unit.rollback().await, Err(CommitRefused));
+
+    // The same connection commits the application's own work when it is no unit of work's.
+    fresh(&store, message(1)).await.commit().await.unwrap();
+    sqlx::raw_sql(EFFECT).execute(fixture.store.pool()).await.unwrap();
+    fresh(&store, message(2)).await.rollback().await.unwrap();
+    sqlx::raw_sql(EFFECT).execute(fixture.store.pool()).await.unwrap();
+    duplicate(&store, message(1)).await;
+    sqlx::raw_sql(EFFECT).execute(fixture.store.pool()).await.unwrap();
+    assert_eq!((fixture.rows().await, fixture.effects().await), (1, 3));
+}
