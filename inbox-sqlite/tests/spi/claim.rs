@@ -99,15 +99,17 @@ async fn a_database_in_memory_is_shared_by_its_connections_and_outlives_them() {
     fresh(&store, message(1)).await.commit().await.unwrap();
     let mut connections = Vec::new();
     for _ in 0..3 {
-        connections.push(store.pool().acquire().await.unwrap());
-    }
-    for mut connection in connections {
+        let mut connection = store.pool().acquire().await.unwrap();
         let rows: i64 = sqlx::query_scalar("SELECT count(*) FROM inbox_messages")
             .fetch_one(&mut *connection)
             .await
             .unwrap();
         assert_eq!(rows, 1);
-        connection.close().await.unwrap();
+        connections.push(connection);
+    }
+    drop(connections);
+    while store.pool().size() > 0 {
+        store.pool().acquire().await.unwrap().close().await.unwrap();
     }
     drop(fresh(&store, message(2)).await);
     assert_eq!(duplicate(&store, message(1)).await.event_type, "orders.order-placed.v1");

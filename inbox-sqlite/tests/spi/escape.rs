@@ -1,5 +1,9 @@
+use std::time::Duration;
+
 use inbox::Escape::{self, CommitRefused, Committed, RolledBack};
 use inbox::{CommitError, UnitOfWork};
+
+use sqlx::{Connection, SqliteConnection};
 
 use crate::fixture::*;
 
@@ -26,6 +30,18 @@ async fn escape(fixture: &Fixture, sql: &'static str) -> inbox_sqlite::SqliteUni
     unit
 }
 
+/// A connection that does not wait for locks.
+async fn impatient(fixture: &Fixture) -> SqliteConnection {
+    let options = options(&fixture.directory).busy_timeout(Duration::ZERO);
+    SqliteConnection::connect_with(&options).await.unwrap()
+}
+
+/// When the answer is there, the lock is free.
+async fn assert_nothing_is_open(mut impatient: SqliteConnection, sql: &str) {
+    let lock = sqlx::raw_sql("BEGIN IMMEDIATE; ROLLBACK").execute(&mut impatient).await;
+    lock.unwrap_or_else(|error| panic!("{sql}: {error}"));
+}
+
 /// The next message finds a clean connection.
 async fn assert_usable(fixture: &Fixture, sql: &str) {
     let mut unit = fresh(&fixture.store, message(2)).await;
@@ -38,10 +54,12 @@ async fn assert_usable(fixture: &Fixture, sql: &str) {
 async fn a_handler_that_ends_the_transaction_and_returns_ok_is_found_out() {
     for (sql, how, effects) in ESCAPES {
         let fixture = Fixture::application().await;
+        let other = impatient(&fixture).await;
         match escape(&fixture, sql).await.commit().await {
             Err(CommitError::Escaped(escape)) => assert_eq!(escape, how, "{sql}"),
             other => panic!("{sql}: {other:?}"),
         }
+        assert_nothing_is_open(other, sql).await;
         assert_eq!(fixture.rows().await, i64::from(how == Committed), "{sql}");
         assert_eq!(fixture.effects().await, effects, "{sql}");
         assert_usable(&fixture, sql).await;
@@ -52,7 +70,9 @@ async fn a_handler_that_ends_the_transaction_and_returns_ok_is_found_out() {
 async fn a_handler_that_ends_the_transaction_and_returns_err_is_found_out() {
     for (sql, how, effects) in ESCAPES {
         let fixture = Fixture::application().await;
+        let other = impatient(&fixture).await;
         assert_eq!(escape(&fixture, sql).await.rollback().await, Err(how), "{sql}");
+        assert_nothing_is_open(other, sql).await;
         assert_eq!(fixture.rows().await, i64::from(how == Committed), "{sql}");
         assert_eq!(fixture.effects().await, effects, "{sql}");
         assert_usable(&fixture, sql).await;
@@ -67,6 +87,7 @@ async fn a_handlers_commit_is_refused_where_the_store_opened_the_database() {
         let how = if commits { CommitRefused } else { RolledBack };
         for returns_ok in [true, false] {
             let fixture = Fixture::own().await;
+            let other = impatient(&fixture).await;
             let unit = escape(&fixture, sql).await;
             let found = match returns_ok {
                 true => match unit.commit().await {
@@ -76,6 +97,7 @@ async fn a_handlers_commit_is_refused_where_the_store_opened_the_database() {
                 false => unit.rollback().await,
             };
             assert_eq!(found, Err(how), "{sql}");
+            assert_nothing_is_open(other, sql).await;
             assert_eq!((fixture.rows().await, fixture.effects().await), (0, 0), "{sql}");
             assert_usable(&fixture, sql).await;
         }
