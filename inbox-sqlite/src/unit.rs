@@ -31,7 +31,7 @@ impl UnitOfWork for SqliteUnit {
         match self.writer.prove().await {
             Ok(()) => self.writer.commit().await,
             Err(error) if is_gone(&error) => {
-                let by_sqlite = last_code.is_some_and(may_end_the_transaction);
+                let by_sqlite = self.was_ended_by_sqlite(last_code);
                 let escape = self.how_it_ended(by_sqlite).await;
                 Err(escape.map_or(CommitError::Aborted, CommitError::Escaped))
             }
@@ -47,7 +47,7 @@ impl UnitOfWork for SqliteUnit {
                 // A `begin()` that was cancelled in flight makes sqlx roll back twice, the second
                 // time our transaction: it has then counted down to 0. No handler did that.
                 let by_sqlx = self.writer.depth() == 0;
-                let by_sqlite = last_code.is_some_and(may_end_the_transaction);
+                let by_sqlite = self.was_ended_by_sqlite(last_code);
                 if let Some(escape) = self.how_it_ended(by_sqlx || by_sqlite).await {
                     return Err(escape);
                 }
@@ -59,6 +59,16 @@ impl UnitOfWork for SqliteUnit {
 }
 
 impl SqliteUnit {
+    /// Whether the transaction, now gone, was rolled back by SQLite and not by a handler: nothing ran
+    /// after the failure that makes SQLite do so, or after an interrupt of ours. In a savepoint of
+    /// sqlx's the failure is followed by sqlx's attempt to roll back that savepoint, which is gone
+    /// too, so that sqlx still counts it.
+    fn was_ended_by_sqlite(&self, last_code: Option<i32>) -> bool {
+        self.writer.interrupted_a_statement()
+            || last_code.is_some_and(may_end_the_transaction)
+            || (last_code == Some(GENERIC) && self.writer.depth() > 1)
+    }
+
     /// How the transaction ended that is gone; `None` where it ended without a handler's doing.
     async fn how_it_ended(&mut self, by_itself: bool) -> Option<Escape> {
         if self.writer.refused_a_commit() {
@@ -70,7 +80,8 @@ impl SqliteUnit {
         match recorded {
             Ok(Some(_)) => Some(Escape::Committed),
             _ if by_itself => None,
-            _ => Some(Escape::RolledBack),
+            Ok(None) => Some(Escape::RolledBack),
+            Err(_) => Some(Escape::Committed), // nobody can say
         }
     }
 }

@@ -139,6 +139,11 @@ impl Writer {
         self.guard.as_ref().is_some_and(CommitGuard::refused)
     }
 
+    /// Whether [`stop_statements`](Self::stop_statements) found one to stop.
+    pub(crate) fn interrupted_a_statement(&self) -> bool {
+        self.guard.as_ref().is_some_and(CommitGuard::interrupted)
+    }
+
     /// How many transactions and savepoints sqlx has counted: 1 is ours alone.
     pub(crate) fn depth(&self) -> usize {
         Transactions::get_transaction_depth(&self.connection)

@@ -6,7 +6,10 @@ use std::pin::pin;
 use std::task::Poll;
 use std::time::Duration;
 
-use inbox::{Claim, Claimed, Envelope, InboxStore, MessageId, Recorded, StoreError, UnitOfWork};
+use inbox::{
+    Claim, Claimed, CommitError, Envelope, Escape, InboxStore, MessageId, Recorded, Slot,
+    StoreError, UnitOfWork,
+};
 use inbox_sqlite::{SqliteInboxStore, SqliteUnit};
 use sqlx::sqlite::{
     SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
@@ -91,8 +94,15 @@ pub(crate) async fn claim(
     id: MessageId,
 ) -> Result<Claimed<SqliteUnit>, StoreError> {
     let envelope = envelope();
-    let run_limit = Duration::from_secs(30);
-    store.claim(Claim { consumer: CONSUMER, message_id: id, envelope: &envelope, run_limit }).await
+    let limit = Duration::from_secs(30);
+    let claim = Claim {
+        consumer: CONSUMER,
+        message_id: id,
+        envelope: &envelope,
+        run_limit: limit,
+        statement_limit: limit,
+    };
+    store.claim(claim, &mut Slot::passing()).await
 }
 
 pub(crate) async fn fresh(store: &SqliteInboxStore, id: MessageId) -> SqliteUnit {
@@ -107,6 +117,14 @@ pub(crate) async fn duplicate(store: &SqliteInboxStore, id: MessageId) -> Record
         Claimed::Duplicate(recorded) => recorded,
         other => panic!("no duplicate: {other:?}"),
     }
+}
+
+pub(crate) async fn commit(unit: SqliteUnit) -> Result<(), CommitError> {
+    unit.commit(&mut Slot::passing()).await
+}
+
+pub(crate) async fn rollback(unit: SqliteUnit) -> Result<(), Escape> {
+    unit.rollback(&mut Slot::passing()).await
 }
 
 /// What a handler does.
