@@ -71,7 +71,8 @@ impl CommitGuard {
 
     fn allows_commit(&self) -> bool {
         let open = self.0.open.load(SeqCst);
-        if !open {
+        // What is queued behind a statement we stopped runs outside its transaction, by our doing.
+        if !open && !self.interrupted() {
             self.0.refused.store(true, SeqCst);
         }
         open

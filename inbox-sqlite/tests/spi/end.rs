@@ -170,6 +170,19 @@ async fn a_statement_stopped_in_a_savepoint_is_no_escape() {
     assert_eq!((fixture.rows().await, fixture.effects().await), (0, 0));
 }
 
+/// What the handler had sent after it finds no transaction any more.
+#[tokio::test]
+async fn a_statement_queued_behind_a_stopped_one_is_refused_and_no_escape() {
+    let fixture = Fixture::own().await;
+    for queued in [EFFECT, "SELECT 1"] {
+        let mut unit = fresh(&fixture.store, message(1)).await;
+        give_up_on(&mut unit, ENDLESS_WRITE).await;
+        assert!(drop_at(1, run(&mut unit, queued)).await.is_none());
+        rollback(unit).await.unwrap();
+        assert_eq!((fixture.rows().await, fixture.effects().await), (0, 0));
+    }
+}
+
 async fn run_out_of_disk(connection: &mut SqliteConnection) {
     let error = sqlx::raw_sql(FILL_THE_DISK).execute(connection).await.unwrap_err();
     assert_eq!(error.into_database_error().unwrap().code().as_deref(), Some("13"));
