@@ -26,6 +26,7 @@ macro_rules! suite {
             }
             rows::deadline: {
                 a_claim_nobody_answers_ends_at_the_deadline,
+                a_rollback_nobody_answers_ends_at_the_deadline_and_counts_the_run,
                 a_look_up_that_fails_or_stalls_dead_letters_nothing,
                 a_deadline_not_longer_than_the_handlers_timeouts_is_refused_at_build,
             }

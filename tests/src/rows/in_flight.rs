@@ -16,12 +16,11 @@ pub async fn c3_a_twin_that_commits_within_the_claim_wait_makes_ours_a_duplicate
     let (winner, loser) = two_inboxes::<H>().await;
     let envelope = envelope([End::Wait(Box::new(End::Ok))]);
     let steer = async {
-        winner.probe.arrived().await;
         loser.plan.claim_asked().await;
         winner.probe.open();
     };
     let late = async {
-        winner.plan.claim_asked().await;
+        winner.probe.arrived().await;
         loser.dispatch(&envelope).await
     };
     let (won, lost, ()) = tokio::join!(winner.dispatch(&envelope), late, steer);
@@ -36,12 +35,11 @@ pub async fn a_twin_that_fails_within_the_claim_wait_lets_ours_run<H: Harness>()
     let envelope = envelope([End::Wait(Box::new(End::Error))]);
     second.probe.mend();
     let steer = async {
-        first.probe.arrived().await;
         second.plan.claim_asked().await;
         first.probe.open();
     };
     let late = async {
-        first.plan.claim_asked().await;
+        first.probe.arrived().await;
         second.dispatch(&envelope).await
     };
     let (failed, ran, ()) = tokio::join!(first.dispatch(&envelope), late, steer);
