@@ -9,7 +9,7 @@ use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions, SqliteSynchronous};
 use sqlx::{ConnectOptions, SqliteConnection, SqlitePool};
 use tokio::time::{Instant, sleep};
 
-use crate::fault::failed;
+use crate::fault::{failed, is_busy};
 use crate::sql;
 
 /// How long a writer waits for another, unless set.
@@ -32,22 +32,32 @@ pub(crate) async fn file(path: &Path) -> Result<SqlitePool, StoreError> {
         .pragma("fullfsync", "1")
         .pragma("checkpoint_fullfsync", "1");
     let pool = pool().connect_lazy_with(options);
-    use_wal(&pool).await.map_err(|error| {
-        failed(&format!("could not open the database file `{}`", path.display()), error)
-    })?;
-    Ok(pool)
+    let place = format!("the database file `{}`", path.display());
+    match use_wal(&pool).await {
+        Ok(mode) if mode == "wal" => Ok(pool),
+        Ok(mode) => {
+            let message = format!(
+                "{place} stays in journal mode {}: its file system has no write-ahead log; give a \
+                 pool in journal mode TRUNCATE to `SqliteInboxStore::new`",
+                mode.to_uppercase()
+            );
+            Err(StoreError::new(Fault::Other, message))
+        }
+        Err(error) => Err(failed(&format!("could not open {place}"), error)),
+    }
 }
 
-/// Turns write-ahead logging on. Where several processes do so at once on a new file, SQLite answers
-/// all but one that it is locked, without waiting for the busy timeout.
-async fn use_wal(pool: &SqlitePool) -> sqlx::Result<()> {
+/// Turns write-ahead logging on and answers the mode the database is then in. Where several
+/// processes do so at once on a new file, SQLite answers all but one that it is locked, without
+/// waiting for the busy timeout.
+async fn use_wal(pool: &SqlitePool) -> sqlx::Result<String> {
     let give_up = Instant::now() + BUSY_TIMEOUT;
     loop {
-        match sqlx::raw_sql(sql::USE_WAL).execute(pool).await {
-            Err(error) if crate::fault::is_busy(&error) && Instant::now() < give_up => {
+        match sqlx::query_scalar(sql::USE_WAL).fetch_one(pool).await {
+            Err(error) if is_busy(&error) && Instant::now() < give_up => {
                 sleep(Duration::from_millis(10)).await;
             }
-            answer => return answer.map(drop),
+            answer => return answer,
         }
     }
 }

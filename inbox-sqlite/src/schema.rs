@@ -62,13 +62,11 @@ pub(crate) async fn problems(connection: &mut SqliteConnection) -> Result<Vec<St
     if let Some(problem) = newer(version) {
         return Ok(vec![problem]);
     }
-    if version == 0 {
-        return Ok(vec![format!("the inbox has no tables in this database: {REMEDY}")]);
-    }
     if version < MIGRATIONS.len() {
         let current = MIGRATIONS.len();
         return Ok(vec![format!(
-            "the inbox's tables have version {version}, this release needs {current}: {REMEDY}"
+            "the inbox's tables are missing in this database or old (version {version}, this \
+             release needs {current}): {REMEDY}"
         )]);
     }
     match sqlx::raw_sql(sql::EXPLAIN_CLAIM).execute(connection).await {

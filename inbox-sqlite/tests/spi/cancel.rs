@@ -34,7 +34,17 @@ async fn dropped_somewhere(fixture: &Fixture, number: u128, polls: usize) -> Opt
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a5_dropped_at_any_await_a_pool_of_one_works_on_and_keeps_both_or_neither() {
-    let fixture = Fixture::application().await;
+    works_on_and_keeps_both_or_neither(Fixture::application().await).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a5_so_it_does_where_commits_are_guarded() {
+    let mut fixture = Fixture::application().await;
+    fixture.store = fixture.store.guard_commits();
+    works_on_and_keeps_both_or_neither(fixture).await;
+}
+
+async fn works_on_and_keeps_both_or_neither(fixture: Fixture) {
     let (mut dropped, mut done) = (0, 0);
     for round in 1..=300 {
         let polls = fastrand::usize(1..24);

@@ -2,7 +2,7 @@ use futures_util::TryStreamExt;
 use inbox::{CommitError, Escape, Fault, InboxStore, UnitOfWork};
 use inbox_sqlite::{SqliteInboxStore, SqliteUnit};
 use sqlx::Connection;
-use sqlx::sqlite::{SqliteJournalMode, SqlitePoolOptions};
+use sqlx::sqlite::{SqliteJournalMode, SqlitePool, SqlitePoolOptions};
 
 use crate::fixture::*;
 
@@ -99,6 +99,25 @@ async fn a_commit_that_readers_keep_waiting_is_busy_and_leaves_nothing() {
     assert!(store.find(CONSUMER, message(1)).await.unwrap().is_some());
 }
 
+#[tokio::test]
+async fn a_commit_hook_of_the_application_that_refuses_is_no_unknown_commit() {
+    let directory = tempfile::tempdir().unwrap();
+    let plain = SqliteInboxStore::new(SqlitePool::connect_with(options(&directory)).await.unwrap());
+    plain.migrate().await.unwrap();
+    let hooked = SqlitePoolOptions::new().after_connect(|connection, _| {
+        Box::pin(async move {
+            connection.lock_handle().await?.set_commit_hook(|| false);
+            Ok(())
+        })
+    });
+    let store = SqliteInboxStore::new(hooked.connect_with(options(&directory)).await.unwrap());
+    match fresh(&store, message(1)).await.commit().await.unwrap_err() {
+        CommitError::Refused(error) => assert_eq!(error.code(), Some("531"), "{error}"),
+        other => panic!("{other:?}"),
+    }
+    assert!(plain.find(CONSUMER, message(1)).await.unwrap().is_none());
+}
+
 /// Drops a statement that never ends while it is running: the row before it has arrived.
 async fn give_up_on(unit: &mut SqliteUnit, endless: &'static str) {
     let mut rows = sqlx::raw_sql(endless).fetch(unit.connection());
@@ -161,16 +180,25 @@ const FILL_THE_DISK: &str = "\
     PRAGMA max_page_count = 1; \
     INSERT INTO effects VALUES (hex(zeroblob(100000)))";
 
-/// Of a `begin()` cancelled in flight sqlx rolls back the savepoint and then what is around it.
+/// Cancels a `begin()` in flight: it queues behind a statement that nobody waits for.
+async fn cancel_a_begin(unit: &mut SqliteUnit) {
+    const SLOW: &str = "\
+        WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers LIMIT 300000) \
+        SELECT count(*) FROM numbers";
+    assert!(drop_at(1, run(unit, SLOW)).await.is_none());
+    assert!(drop_at(1, unit.connection().begin()).await.is_none());
+}
+
+/// Of such a `begin()` sqlx rolls back the savepoint, and then what is around it.
 #[tokio::test]
 async fn a_cancelled_begin_takes_the_transaction_along_and_is_found_out() {
     let fixture = Fixture::application().await;
     let mut unit = fresh(&fixture.store, message(1)).await;
-    assert!(drop_at(1, unit.connection().begin()).await.is_none());
+    cancel_a_begin(&mut unit).await;
     unit.rollback().await.unwrap(); // the handler timed out: not its doing
 
     let mut unit = fresh(&fixture.store, message(1)).await;
-    assert!(drop_at(1, unit.connection().begin()).await.is_none());
+    cancel_a_begin(&mut unit).await;
     run(&mut unit, EFFECT).await.unwrap(); // past the end of the transaction
     let answer = unit.commit().await;
     assert!(matches!(answer, Err(CommitError::Escaped(Escape::RolledBack))), "{answer:?}");

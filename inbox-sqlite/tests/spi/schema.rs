@@ -74,7 +74,7 @@ async fn c6_missing_tables_are_told_with_their_remedy() {
     let store = SqliteInboxStore::new(pool(&directory).await);
     let problems = store.check().await.unwrap();
     assert_eq!(problems.len(), 1, "{problems:?}");
-    assert!(problems[0].contains("has no tables") && problems[0].contains("migrate()"));
+    assert!(problems[0].contains("version 0") && problems[0].contains("migrate()"));
     store.migrate().await.unwrap();
     assert_eq!(store.check().await.unwrap(), Vec::<String>::new());
 }

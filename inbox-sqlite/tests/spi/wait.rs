@@ -62,3 +62,32 @@ async fn c7_a_hundred_messages_share_a_pool_of_one() {
     }
     assert_eq!((fixture.rows().await, fixture.effects().await), (100, 100));
 }
+
+#[tokio::test]
+async fn c7_a_waiting_message_holds_no_connection() {
+    let fixture = Fixture::own().await;
+    let pool = SqlitePoolOptions::new()
+        .max_connections(2)
+        .connect_with(options(&fixture.directory))
+        .await
+        .unwrap();
+    let store = SqliteInboxStore::new(pool.clone());
+    let unit = fresh(&store, message(1)).await;
+    let mut waiting = Box::pin(claim(&store, message(2)));
+    assert!(drop_at(1, &mut waiting).await.is_none());
+
+    let free = pool.acquire().await.unwrap();
+    unit.commit().await.unwrap();
+    assert!(matches!(waiting.await.unwrap(), inbox::Claimed::Fresh(_)));
+    drop(free);
+}
+
+#[tokio::test]
+async fn a_twin_waits_and_is_then_a_duplicate() {
+    let fixture = Fixture::application().await;
+    let unit = fresh(&fixture.store, message(1)).await;
+    let mut twin = Box::pin(claim(&fixture.store, message(1)));
+    assert!(drop_at(1, &mut twin).await.is_none());
+    unit.commit().await.unwrap();
+    assert!(matches!(twin.await.unwrap(), inbox::Claimed::Duplicate(_)));
+}
