@@ -55,7 +55,7 @@ impl std::error::Error for DecodeError {}
 ///
 /// # Errors
 /// A content type that is not JSON, and a payload that is not a `T`.
-pub fn decode_json<T: DeserializeOwned>(envelope: &Envelope) -> Result<T, DecodeError> {
+pub fn decode_json<T: JsonEvent>(envelope: &Envelope) -> Result<T, DecodeError> {
     if !is_json(envelope.content_type()) {
         return Err(DecodeError::new(
             "the content type is not JSON, the only one a derived event reads",
@@ -72,6 +72,17 @@ pub fn decode_json<T: DeserializeOwned>(envelope: &Envelope) -> Result<T, Decode
     json.end().map_err(|error| described(&error, None))?;
     Ok(value)
 }
+
+/// An event that is read from JSON.
+#[diagnostic::on_unimplemented(
+    message = "the event `{Self}` cannot be read from JSON",
+    label = "no `serde::Deserialize` that owns what it reads",
+    note = "write `#[derive(serde::Deserialize)]` on `{Self}`"
+)]
+pub trait JsonEvent: DeserializeOwned {}
+
+#[diagnostic::do_not_recommend]
+impl<T: DeserializeOwned> JsonEvent for T {}
 
 /// serde_json's own text quotes the payload (`invalid type: string "4111 …"`), so only its category
 /// and position are used, and the field names that come from the type.

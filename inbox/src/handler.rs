@@ -136,7 +136,7 @@ impl<'a> Delivery<'a> {
     message = "`{Self}` cannot be an argument of an inbox handler",
     label = "not something a handler can take",
     note = "after the event, a handler takes its store's transaction context (`mut tx: SqliteTx<'_>`), `State<T>` where `T: Clone + Send + Sync`, `MessageId`, `ConsumerName<'_>`, `DeliveryAttempt`, `Deadline`, `&Envelope` or `&Headers`",
-    note = "for an argument of your own, implement `inbox::FromDelivery` for it"
+    note = "for an argument of your own, implement `inbox::FromDelivery` for it; an event is taken first, and only one"
 )]
 pub trait FromDelivery<'a>: Sized {
     /// Whether this is a store's transaction context, of which a handler takes exactly one.
@@ -159,6 +159,17 @@ pub trait FromDelivery<'a>: Sized {
 #[derive(Clone, Copy, Debug)]
 pub struct State<T>(pub T);
 
+/// What can be the value of a [`State`].
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the value of a `State`",
+    label = "not `Clone + Send + Sync`",
+    note = "a state is cloned for each run and shared between threads, so it is `Clone + Send + Sync + 'static`: write `#[derive(Clone)]` on `{Self}`, or hold it in an `Arc`, and what changes in an `Arc<Mutex<…>>`"
+)]
+pub trait StateValue: Clone + Send + Sync + 'static {}
+
+#[diagnostic::do_not_recommend]
+impl<T: Clone + Send + Sync + 'static> StateValue for T {}
+
 /// Derefs to the value.
 impl<T> Deref for State<T> {
     type Target = T;
@@ -167,7 +178,7 @@ impl<T> Deref for State<T> {
     }
 }
 
-impl<'a, T: Clone + Send + Sync + 'static> FromDelivery<'a> for State<T> {
+impl<'a, T: StateValue> FromDelivery<'a> for State<T> {
     fn from_delivery(delivery: &mut Delivery<'a>) -> Result<Self, HandlerError> {
         let state = delivery.states.get::<T>().ok_or_else(|| {
             format!("no `State<{0}>`: call `.state(…)` with a `{0}`", type_name::<T>())
@@ -225,26 +236,6 @@ impl<'a> FromDelivery<'a> for &'a Envelope {
 impl<'a> FromDelivery<'a> for &'a Headers {
     fn from_delivery(delivery: &mut Delivery<'a>) -> Result<Self, HandlerError> {
         Ok(delivery.envelope.headers())
-    }
-}
-
-/// What a handler may return.
-#[diagnostic::on_unimplemented(
-    message = "an inbox handler returns `Result<(), E>`, and this one returns `{Self}`",
-    label = "write `Result<(), E>`",
-    note = "`E` is any error that converts into `Box<dyn Error + Send + Sync>`: a `std` or `thiserror` error, `anyhow::Error`, `String`, or `inbox::HandlerError` itself"
-)]
-pub trait HandlerOutput {
-    /// The same, with the error boxed.
-    ///
-    /// # Errors
-    /// The handler's own.
-    fn into_result(self) -> Result<(), HandlerError>;
-}
-
-impl<E: Into<HandlerError>> HandlerOutput for Result<(), E> {
-    fn into_result(self) -> Result<(), HandlerError> {
-        self.map_err(Into::into)
     }
 }
 

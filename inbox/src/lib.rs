@@ -16,6 +16,7 @@ mod link;
 mod message_id;
 mod names;
 mod outcome;
+mod output;
 mod permanent;
 mod registration;
 mod registry;
@@ -30,14 +31,15 @@ pub use builder::{BuildError, DEFAULT_CLAIM_WAIT, DEFAULT_PAYLOAD_LIMIT, InboxBu
 pub use decode::DecodeError;
 pub use envelope::{Envelope, EnvelopeId, Headers};
 pub use error::{DispatchError, DispatchErrorKind, InvalidEnvelope};
-pub use event::IntegrationEvent;
+pub use event::{IntegrationEvent, Upcast, UpcastFrom};
 pub use handler::{
     ConsumerName, Deadline, Delivery, DeliveryAttempt, FromDelivery, Handler, HandlerError,
-    HandlerFuture, HandlerOutput, Requirements, State,
+    HandlerFuture, Requirements, State,
 };
 pub use inbox_macros::{inbox_handler, integration_event};
 pub use message_id::MessageId;
 pub use outcome::Outcome;
+pub use output::{HandlerOutput, IntoHandlerError};
 pub use permanent::{Permanent, PermanentError, PermanentResult};
 pub use registration::{DEFAULT_HANDLER_TIMEOUT, HandlerRegistration, linked_handlers};
 pub use stop::StopHandle;

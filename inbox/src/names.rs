@@ -5,7 +5,7 @@
 //! name while the user's crate compiles.
 
 /// The longest consumer name, in characters.
-const MAX_CONSUMER_CHARS: usize = 200;
+pub(crate) const MAX_CONSUMER_CHARS: usize = 200;
 
 /// The longest event type, in characters.
 const MAX_EVENT_TYPE_CHARS: usize = 255;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::decode::DecodeError;
 use crate::envelope::Envelope;
-use crate::event::IntegrationEvent;
+use crate::event::{IntegrationEvent, Upcast, accepted_event_types};
 use crate::handler::{Delivery, Handler, HandlerFuture, Requirements};
 
 /// The timeout of a handler that sets none.
@@ -19,6 +19,7 @@ pub struct HandlerRegistration {
     pub(crate) consumer: &'static str,
     pub(crate) name: &'static str,
     pub(crate) event_type: &'static str,
+    pub(crate) upcasts: &'static [Upcast],
     pub(crate) order: i32,
     pub(crate) timeout: Duration,
     pub(crate) crate_name: &'static str,
@@ -44,6 +45,7 @@ impl HandlerRegistration {
             consumer,
             name,
             event_type: H::Event::EVENT_TYPE,
+            upcasts: H::Event::UPCASTS,
             order: 0,
             timeout: DEFAULT_HANDLER_TIMEOUT,
             crate_name: "",
@@ -86,6 +88,11 @@ impl HandlerRegistration {
     /// The event type it handles.
     pub const fn event_type(&self) -> &'static str {
         self.event_type
+    }
+
+    /// Every event type that reaches it: its event's own first, then those of older versions.
+    pub fn accepted_event_types(&self) -> Vec<&'static str> {
+        accepted_event_types(self.event_type, self.upcasts)
     }
 
     /// Where it runs among the handlers of one event.

@@ -1,0 +1,6 @@
+use inbox::integration_event;
+
+#[integration_event]
+struct StockReceived {}
+
+fn main() {}

@@ -1,0 +1,6 @@
+use inbox::integration_event;
+
+#[integration_event]
+fn stock() {}
+
+fn main() {}

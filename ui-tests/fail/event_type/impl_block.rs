@@ -1,0 +1,8 @@
+use inbox::integration_event;
+
+struct Stock {}
+
+#[integration_event]
+impl Stock {}
+
+fn main() {}

@@ -1,0 +1,6 @@
+use inbox::integration_event;
+
+#[integration_event]
+trait Stock {}
+
+fn main() {}

@@ -1,0 +1,8 @@
+use inbox::integration_event;
+
+#[integration_event]
+union Stock {
+    a: u8,
+}
+
+fn main() {}
