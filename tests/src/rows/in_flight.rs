@@ -10,7 +10,7 @@ use crate::command::{End, envelope};
 use crate::harness::{Harness, StoreOptions};
 
 /// Long enough for a store to say that it is busy; nothing depends on how long it takes.
-const SOON: Duration = Duration::from_millis(50);
+const SOON: Duration = Duration::from_secs(1);
 
 pub async fn c3_a_twin_that_commits_within_the_claim_wait_makes_ours_a_duplicate<H: Harness>() {
     let (winner, loser) = two_inboxes::<H>().await;
