@@ -8,10 +8,11 @@ use crate::envelope::EnvelopeRules;
 use crate::handler::States;
 use crate::inbox::{Core, DEFAULT_SLACK, Inbox, OnIdReuse, Settings};
 use crate::registration::HandlerRegistration;
-use crate::registry::{self, Expectations, Registry};
+use crate::registry::Registry;
 use crate::stop::StopHandle;
 use crate::store::InboxStore;
 use crate::telemetry;
+use crate::validation::{self, Expectations};
 
 /// The payload limit unless set: 1 MiB.
 pub const DEFAULT_PAYLOAD_LIMIT: usize = 1 << 20;
@@ -149,7 +150,7 @@ impl<S: InboxStore> InboxBuilder<S> {
     /// # Errors
     /// All that is wrong, at once: see [`BuildError`].
     pub async fn build(self) -> Result<Inbox<S>, BuildError> {
-        let selected = registry::select(&self.handlers, &self.expectations);
+        let selected = validation::select(&self.handlers, &self.expectations);
         let registry = Registry::new(selected);
         let mut problems = self.problems(&registry);
         match self.store.check().await {
@@ -164,6 +165,9 @@ impl<S: InboxStore> InboxBuilder<S> {
         for (a, b) in registry.undeclared_orders() {
             telemetry::order_undeclared(a, b);
         }
+        for (a, b) in registry.lookalikes() {
+            telemetry::lookalikes(a, b);
+        }
         telemetry::started(&registry, S::NAME);
         let Self { store, states, settings, .. } = self;
         Ok(Inbox::new(Core { store, registry, states, settings, stop: StopHandle::default() }))
@@ -171,10 +175,10 @@ impl<S: InboxStore> InboxBuilder<S> {
 
     fn problems(&self, registry: &Registry) -> Vec<String> {
         let handlers = registry.handlers();
-        let mut problems = registry::absences(&self.handlers, handlers, &self.expectations);
-        problems.extend(registry::faults(handlers));
+        let mut problems = validation::absences(&self.handlers, handlers, &self.expectations);
+        problems.extend(validation::faults(registry));
         let store = (S::NAME, TypeId::of::<S::Connection>());
-        problems.extend(registry::unmet_needs(handlers, store, &self.states));
+        problems.extend(validation::unmet_needs(handlers, store, &self.states));
         for name in &self.states_given_twice {
             problems.push(format!(
                 "`.state(…)` was called twice with a `{name}`: wrap one in a type of its own"

@@ -264,7 +264,7 @@ impl<S: InboxStore> Dispatch<'_, S> {
     fn difference(&self, recorded: &Recorded) -> Option<&'static str> {
         let envelope = self.envelope;
         let source = recorded.source.as_deref();
-        if recorded.event_type != envelope.event_type() {
+        if !self.consumer.is_one_event(&recorded.event_type, envelope.event_type()) {
             Some("event type")
         } else if source.is_some() && source != envelope.source() {
             Some("source")

@@ -24,6 +24,7 @@ mod run;
 mod stop;
 mod store;
 mod telemetry;
+mod validation;
 mod worker;
 
 pub use self::inbox::{Consumer, Inbox, OnIdReuse, UnknownConsumer};

@@ -47,6 +47,14 @@ pub(crate) fn order_undeclared(a: &HandlerRegistration, b: &HandlerRegistration)
     );
 }
 
+/// Two consumers that may be one.
+pub(crate) fn lookalikes(a: &str, b: &str) {
+    warn!(
+        "consumers `{a}` and `{b}` differ only in case or in `-` and `_`: they are two consumers, and \
+         each applies every message. If they were meant to be one, write one name",
+    );
+}
+
 /// A known id came with something else in it.
 pub(crate) fn id_reused(
     consumer: &str,

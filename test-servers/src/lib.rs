@@ -28,6 +28,7 @@ pub mod pgbouncer;
 mod port;
 pub mod postgres;
 mod process;
+pub mod proxy;
 mod scratch;
 
 pub use error::{Error, Result};

@@ -33,7 +33,7 @@ impl Installation {
     /// The one to use: of that major version, else of the one in `INBOX_TEST_POSTGRES`, else the newest.
     pub fn find(major: Option<u32>) -> Result<Self> {
         let wanted = match (major, env::var("INBOX_TEST_POSTGRES")) {
-            (None, Ok(text)) => Some(text.parse().map_err(|_| {
+            (None, Ok(text)) if !text.is_empty() => Some(text.parse().map_err(|_| {
                 Error::new(format!(
                     "INBOX_TEST_POSTGRES is `{text}`: write a major version, for example 15"
                 ))
