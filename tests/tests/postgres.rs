@@ -1,5 +1,7 @@
 //! The suite on PostgreSQL: each message through the pool, and through workers.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use conformance::{Features, Harness, Held, Nested, StoreOptions};
 use inbox::HandlerError;
 use inbox_postgres::PgInboxStore;
