@@ -1,6 +1,8 @@
 //! The suite on SQLite, in a file: on a pool whose commits the store guards, and on a pool of the
 //! application's that it leaves alone.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::path::PathBuf;
 
 use conformance::{Features, Harness, Nested, StoreOptions};
