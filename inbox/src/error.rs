@@ -69,7 +69,7 @@ pub(crate) enum Failure {
     TransactionAborted { handler: Option<&'static str> },
     TransactionEscaped { handler: Option<&'static str>, escape: Escape },
     Store(StoreError),
-    DeadlineExceeded { deadline: Duration },
+    DeadlineExceeded { deadline: Duration, ran: bool },
     CommitUnknown { cause: Option<StoreError> },
     ConsumerAmbiguous { consumers: Vec<&'static str> },
     Stopping,
@@ -165,6 +165,7 @@ impl DispatchError {
                 false
             }
             Failure::Store(error) => error.fault() != Fault::Busy,
+            Failure::DeadlineExceeded { ran, .. } => *ran,
             _ => true,
         }
     }
@@ -252,13 +253,13 @@ impl fmt::Display for Failure {
                 )
             }
             Failure::TransactionEscaped { handler: Some(handler), escape } => {
-                write!(f, "handler `{handler}` ended the inbox's transaction: it {escape}")
+                write!(f, "handler `{handler}` ended the inbox's transaction {escape}")
             }
             Failure::TransactionEscaped { handler: None, escape } => {
-                write!(f, "a handler ended the inbox's transaction: it {escape}")
+                write!(f, "a handler ended the inbox's transaction {escape}")
             }
             Failure::Store(error) => write!(f, "the store failed: {error}"),
-            Failure::DeadlineExceeded { deadline } => {
+            Failure::DeadlineExceeded { deadline, .. } => {
                 write!(
                     f,
                     "the store failed: no answer within the dispatch deadline of {deadline:?}"

@@ -93,7 +93,7 @@ impl<'a> Delivery<'a> {
         self.consumer
     }
 
-    /// When the handler's timeout ends it.
+    /// When the handler's timeout, or the dispatch's deadline, ends it.
     pub fn deadline(&self) -> Instant {
         self.deadline
     }

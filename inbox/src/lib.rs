@@ -1,30 +1,51 @@
-//! placeholder
+#![doc = include_str!("../README.md")]
+
 #[doc(hidden)]
 pub mod __private;
+mod backoff;
+mod builder;
 mod cloud_events;
 mod decode;
+mod dispatch;
 mod envelope;
 mod error;
 mod event;
 mod handler;
+mod inbox;
+mod link;
 mod message_id;
 mod names;
 mod outcome;
 mod output;
 mod permanent;
 mod registration;
+mod registry;
+mod run;
+mod stop;
 mod store;
+mod telemetry;
+mod validation;
+mod worker;
 
+pub use self::inbox::{Consumer, Inbox, OnIdReuse, UnknownConsumer};
+pub use builder::{BuildError, DEFAULT_CLAIM_WAIT, DEFAULT_PAYLOAD_LIMIT, InboxBuilder, NoStore};
 pub use decode::DecodeError;
 pub use envelope::{Envelope, EnvelopeId, Headers};
 pub use error::{DispatchError, DispatchErrorKind, InvalidEnvelope};
 pub use event::{IntegrationEvent, Upcast, UpcastFrom};
-pub use handler::*;
+pub use handler::{
+    Argument, ConsumerName, Deadline, Delivery, DeliveryAttempt, FromDelivery, Handler,
+    HandlerError, HandlerFuture, Requirements, State, StateValue,
+};
 pub use inbox_macros::{inbox_handler, integration_event};
 pub use message_id::MessageId;
 pub use outcome::Outcome;
 pub use output::{HandlerOutput, IntoHandlerError};
 pub use permanent::{Permanent, PermanentError, PermanentResult};
 pub use registration::{DEFAULT_HANDLER_TIMEOUT, HandlerRegistration, linked_handlers};
-pub use store::*;
-extern crate self as inbox;
+pub use stop::StopHandle;
+pub use store::{
+    Claim, Claimed, CommitError, Escape, Fault, Fingerprint, InboxStore, Recorded, Slot,
+    StoreError, UnitOfWork,
+};
+pub use worker::Worker;

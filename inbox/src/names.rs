@@ -5,10 +5,10 @@
 //! name while the user's crate compiles.
 
 /// The longest consumer name, in characters.
-pub const MAX_CONSUMER_CHARS: usize = 200;
+pub(crate) const MAX_CONSUMER_CHARS: usize = 200;
 
 /// The longest event type, in characters.
-pub const MAX_EVENT_TYPE_CHARS: usize = 255;
+pub(crate) const MAX_EVENT_TYPE_CHARS: usize = 255;
 
 /// What is wrong with `name` as a consumer, or `None`.
 pub const fn consumer_problem(name: &str) -> Option<&'static str> {

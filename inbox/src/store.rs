@@ -28,7 +28,11 @@ pub trait InboxStore: Send + Sync + 'static {
     type Connection: Any + Send;
 
     /// One open transaction that holds a claim.
-    type Unit: UnitOfWork<Connection = Self::Connection>;
+    type Unit: UnitOfWork<Connection = Self::Connection, Held = Self::Held>;
+
+    /// What a [`Worker`](crate::Worker) holds between two messages: a connection, where that saves
+    /// round trips; `()` in other stores.
+    type Held: Send + 'static;
 
     /// What the store is called in messages, for example `SQLite`.
     const NAME: &'static str;
@@ -42,9 +46,12 @@ pub trait InboxStore: Send + Sync + 'static {
     /// [`Claimed::Duplicate`] or [`Claimed::InFlight`] with no transaction left open.
     ///
     /// A duplicate is a value and not an error: it leaves no error in the server's log.
+    ///
+    /// What the slot holds is used first; where it turns out dead, it is replaced.
     fn claim(
         &self,
         claim: Claim<'_>,
+        slot: &mut Slot<Self::Held>,
     ) -> impl Future<Output = Result<Claimed<Self::Unit>, StoreError>> + Send;
 
     /// Looks a pair up without claiming it.
@@ -67,30 +74,88 @@ pub trait UnitOfWork: Send + 'static {
     /// The connection that handlers write through.
     type Connection: Any + Send;
 
+    /// What a [`Worker`](crate::Worker) holds between two messages.
+    type Held: Send + 'static;
+
     /// The connection, inside the transaction. A `begin()` on it must open a savepoint.
     fn connection(&mut self) -> &mut Self::Connection;
 
-    /// Proves that the transaction is still the one that was opened and is not aborted, commits,
-    /// and answers `Ok` only when the commit is durable. The connection is given back proven clean,
-    /// or closed.
-    fn commit(self) -> impl Future<Output = Result<(), CommitError>> + Send;
+    /// Whether the transaction is still alive; false where a failed statement has aborted it. Asked
+    /// between handlers when one of several has swallowed a failure, to find which. The default is
+    /// right for databases in which a failed statement aborts nothing.
+    fn probe(&mut self) -> impl Future<Output = Result<bool, StoreError>> + Send {
+        std::future::ready(Ok(true))
+    }
 
-    /// Rolls back. The connection is given back proven clean, or closed; so a rollback that cannot
-    /// be sent is no error. What is told is that a handler had ended the transaction before.
-    fn rollback(self) -> impl Future<Output = Result<(), Escape>> + Send;
+    /// Proves that the transaction is still the one that was opened and is not aborted, commits,
+    /// and answers `Ok` only when the commit is durable. The connection is put into the slot or given
+    /// back, proven clean; or closed.
+    fn commit(
+        self,
+        slot: &mut Slot<Self::Held>,
+    ) -> impl Future<Output = Result<(), CommitError>> + Send;
+
+    /// Rolls back. The connection is put into the slot or given back, proven clean; or closed, so a
+    /// rollback that cannot be sent is no error. What is told is that a handler had ended the
+    /// transaction before.
+    fn rollback(
+        self,
+        slot: &mut Slot<Self::Held>,
+    ) -> impl Future<Output = Result<(), Escape>> + Send;
+}
+
+/// The place for what is held between two messages. Dropping what is held gives it back.
+#[derive(Debug)]
+pub struct Slot<H> {
+    held: Option<H>,
+    keeps: bool,
+}
+
+impl<H> Slot<H> {
+    /// A slot that keeps what is put into it: a worker's.
+    pub fn keeping() -> Self {
+        Self { held: None, keeps: true }
+    }
+
+    /// A slot that gives back at once what is put into it: a single dispatch's.
+    pub fn passing() -> Self {
+        Self { held: None, keeps: false }
+    }
+
+    /// Takes out what is held.
+    pub fn take(&mut self) -> Option<H> {
+        self.held.take()
+    }
+
+    /// Puts something in, or gives it back at once.
+    pub fn put(&mut self, held: H) {
+        self.held = self.keeps.then_some(held);
+    }
+
+    /// Gives back what is held.
+    pub fn clear(&mut self) {
+        self.held = None;
+    }
+
+    /// Whether something is held.
+    pub fn is_empty(&self) -> bool {
+        self.held.is_none()
+    }
 }
 
 /// What a store claims.
 #[derive(Clone, Copy, Debug)]
 pub struct Claim<'a> {
     /// Half of the dedup key.
-    pub consumer: &'a str,
+    pub consumer: &'static str,
     /// The other half.
     pub message_id: MessageId,
     /// The message, for the event type and for what the store keeps besides.
     pub envelope: &'a Envelope,
     /// How long the handlers may run in all: what a bound on an idle transaction must exceed.
     pub run_limit: Duration,
+    /// How long the slowest of them may run: what a bound on one statement need not exceed.
+    pub statement_limit: Duration,
 }
 
 /// The answer to a claim.
@@ -146,6 +211,8 @@ pub enum Fault {
     Busy,
     /// A serialization failure or a deadlock: a fresh transaction may succeed at once.
     Serialization,
+    /// A statement after one that had aborted the transaction: not this one's fault.
+    Aborted,
     /// Everything else, lost connections among it.
     Other,
 }
@@ -237,23 +304,27 @@ pub enum CommitError {
     Unknown(StoreError),
 }
 
-/// How a handler ended the transaction it was lent.
+/// What a handler left durable that ended the transaction it was lent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Escape {
-    /// By a COMMIT that went through: the dedup row and what was written before it are durable.
+    /// A COMMIT went through (or nobody can say): the dedup row and what was written before it are
+    /// durable, and a redelivery is skipped.
     Committed,
-    /// By a COMMIT that the database refused.
-    CommitRefused,
-    /// By a ROLLBACK: nothing of it is there.
+    /// A ROLLBACK, or a COMMIT that the database refused: no dedup row is there, and nothing that was
+    /// written before.
     RolledBack,
 }
 
 impl fmt::Display for Escape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Escape::Committed => "committed it: the dedup row and the writes before it are durable",
-            Escape::CommitRefused => "tried to commit it; the database refused, nothing is durable",
-            Escape::RolledBack => "rolled it back: nothing before that is durable",
+            Escape::Committed => {
+                "by a COMMIT; the dedup row and what was written before it are durable"
+            }
+            Escape::RolledBack => {
+                "by a ROLLBACK, or by a COMMIT that the database refused; nothing that was written \
+                 before it is durable"
+            }
         })
     }
 }

@@ -1,0 +1,74 @@
+//! The stock service: what each event does to the tables `stock` and `orders`.
+//!
+//! All that a handler writes through `tx` is committed together with the mark that its message was
+//! processed, or not at all. So none of them asks whether it has seen the message before.
+
+use inbox::{State, inbox_handler};
+use inbox_sqlite::SqliteTx;
+
+use crate::events::{OrderCancelled, OrderPlaced, StockReceived};
+use crate::outage::Outage;
+use crate::sql;
+
+/// The logical subscriber. It is part of the data: another name would start from nothing.
+pub(crate) const CONSUMER: &str = "stock-service";
+
+/// Why an event could not be applied. Nothing of it was written, and it may be delivered again.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum StockError {
+    #[error("an order with this order_id was placed before")]
+    PlacedBefore,
+    #[error("there is less in stock than the order wants")]
+    NotEnough,
+    #[error("no order with this order_id is placed: it is unknown or already cancelled")]
+    NotPlaced,
+    #[error("the simulated outage")]
+    Outage,
+    #[error("a statement failed")]
+    Database(#[from] sqlx::Error),
+}
+
+#[inbox_handler(consumer = "stock-service")]
+async fn receive_stock(event: StockReceived, mut tx: SqliteTx<'_>) -> Result<(), StockError> {
+    sqlx::query(sql::RECEIVE)
+        .bind(event.sku.as_str())
+        .bind(event.quantity.get())
+        .execute(&mut *tx)
+        .await?;
+    Ok(())
+}
+
+#[inbox_handler(consumer = "stock-service")]
+async fn reserve_stock(
+    event: OrderPlaced,
+    mut tx: SqliteTx<'_>,
+    State(outage): State<Outage>,
+) -> Result<(), StockError> {
+    let placed = sqlx::query(sql::PLACE)
+        .bind(event.order_id.as_str())
+        .bind(event.sku.as_str())
+        .bind(event.quantity.get())
+        .execute(&mut *tx)
+        .await?;
+    if placed.rows_affected() == 0 {
+        return Err(StockError::PlacedBefore);
+    }
+    let reserved = sqlx::query(sql::RESERVE)
+        .bind(event.sku.as_str())
+        .bind(event.quantity.get())
+        .execute(&mut *tx)
+        .await?;
+    if reserved.rows_affected() == 0 {
+        return Err(StockError::NotEnough);
+    }
+    outage.strike(&event.order_id)
+}
+
+#[inbox_handler(consumer = "stock-service")]
+async fn release_stock(event: OrderCancelled, mut tx: SqliteTx<'_>) -> Result<(), StockError> {
+    let cancelled: Option<(String, i64)> =
+        sqlx::query_as(sql::CANCEL).bind(event.order_id.as_str()).fetch_optional(&mut *tx).await?;
+    let (sku, quantity) = cancelled.ok_or(StockError::NotPlaced)?;
+    sqlx::query(sql::RELEASE).bind(sku).bind(quantity).execute(&mut *tx).await?;
+    Ok(())
+}

@@ -1,0 +1,38 @@
+//! Every statement of the stock service, in the order of an order's life. All but the tables are
+//! read by PostgreSQL too.
+
+/// The tables. `CHECK` is the last line of defence: no bug may reserve what is not there.
+pub(crate) const TABLES: &str = "
+    CREATE TABLE IF NOT EXISTS stock (
+        sku      TEXT    NOT NULL PRIMARY KEY,
+        on_hand  INTEGER NOT NULL,
+        reserved INTEGER NOT NULL,
+        CHECK (reserved BETWEEN 0 AND on_hand)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS orders (
+        order_id TEXT    NOT NULL PRIMARY KEY,
+        sku      TEXT    NOT NULL,
+        quantity INTEGER NOT NULL CHECK (quantity > 0),
+        status   TEXT    NOT NULL CHECK (status IN ('placed', 'cancelled'))
+    ) STRICT, WITHOUT ROWID";
+
+pub(crate) const RECEIVE: &str = "
+    INSERT INTO stock (sku, on_hand, reserved) VALUES ($1, $2, 0)
+    ON CONFLICT (sku) DO UPDATE SET on_hand = stock.on_hand + excluded.on_hand";
+
+pub(crate) const PLACE: &str = "
+    INSERT INTO orders (order_id, sku, quantity, status) VALUES ($1, $2, $3, 'placed')
+    ON CONFLICT (order_id) DO NOTHING";
+
+pub(crate) const RESERVE: &str = "
+    UPDATE stock SET reserved = reserved + $2 WHERE sku = $1 AND on_hand - reserved >= $2";
+
+pub(crate) const CANCEL: &str = "
+    UPDATE orders SET status = 'cancelled' WHERE order_id = $1 AND status = 'placed'
+    RETURNING sku, quantity";
+
+pub(crate) const RELEASE: &str = "
+    UPDATE stock SET reserved = reserved - $2 WHERE sku = $1";
+
+pub(crate) const STOCK: &str = "
+    SELECT sku, on_hand, reserved FROM stock ORDER BY sku";

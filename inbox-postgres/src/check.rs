@@ -1,0 +1,145 @@
+//! `check()`: proof that the schema is there and that no setting endangers the promise.
+
+use inbox::StoreError;
+use sqlx::{PgConnection, PgPool, Row};
+
+use crate::error::store_error;
+use crate::schema::{self, SchemaName};
+
+/// Answers everything that is wrong, each with its remedy.
+pub(crate) async fn check(
+    pool: &PgPool,
+    schema: &SchemaName,
+    fsync_off_is_accepted: bool,
+) -> Result<Vec<String>, StoreError> {
+    let failed = |error| store_error("checking the inbox's schema and settings", error);
+    let mut connection = pool.acquire().await.map_err(failed)?;
+    let mut problems = settings(&mut connection, fsync_off_is_accepted).await.map_err(failed)?;
+    let version = schema::version(&mut connection, schema).await;
+    match version.as_ref().map(|version| version_problem(schema, *version)) {
+        Ok(Some(problem)) => problems.push(problem),
+        Ok(None) => problems.extend(grants(&mut connection, schema).await.map_err(failed)?),
+        Err(_) => problems.push(format!(
+            "the role may not read `{schema}.migrations`: {}",
+            grant(schema, "SELECT ON ALL TABLES IN SCHEMA")
+        )),
+    }
+    Ok(problems)
+}
+
+fn version_problem(schema: &SchemaName, version: Option<i32>) -> Option<String> {
+    let ours = schema::VERSION;
+    match version {
+        None => Some(format!(
+            "the schema `{schema}` is not there, or this role may not see it: call \
+             `PgInboxStore::migrate()`, or apply what `migrations_sql()` prints"
+        )),
+        Some(found) if found < ours => Some(format!(
+            "the schema `{schema}` is at version {found} and this library needs {ours}: call \
+             `PgInboxStore::migrate()`, or apply what `migrations_sql()` prints"
+        )),
+        Some(found) if found > ours => Some(format!(
+            "the schema `{schema}` is at version {found}, newer than this library's {ours}: upgrade \
+             the library"
+        )),
+        Some(_) => None,
+    }
+}
+
+fn grant(schema: &SchemaName, what: &str) -> String {
+    format!("`GRANT USAGE ON SCHEMA {schema} TO the_role; GRANT {what} {schema} TO the_role`")
+}
+
+async fn settings(
+    connection: &mut PgConnection,
+    fsync_off_is_accepted: bool,
+) -> Result<Vec<String>, sqlx::Error> {
+    let row = sqlx::query(
+        "SELECT current_setting('fsync')::bool AS fsync,
+                current_setting('full_page_writes')::bool AS full_page_writes,
+                current_setting('default_transaction_read_only')::bool AS read_only,
+                pg_is_in_recovery() AS standby,
+                current_setting('server_version_num')::int AS version,
+                current_setting('session_replication_role') AS replication_role",
+    )
+    .persistent(false)
+    .fetch_one(connection)
+    .await?;
+    let mut problems = Vec::new();
+    let mut refuse_if = |wrong: bool, problem: &str| {
+        if wrong {
+            problems.push(problem.to_owned());
+        }
+    };
+    let unsafe_disk = !row.try_get::<bool, _>("fsync")? || !row.try_get("full_page_writes")?;
+    refuse_if(
+        unsafe_disk && !fsync_off_is_accepted,
+        "the server runs with `fsync` or `full_page_writes` off, so a power failure loses what was \
+         answered `Ok`: turn them on, or accept it for a test database with \
+         `PgInboxStore::accept_fsync_off()`",
+    );
+    refuse_if(
+        row.try_get("standby")?,
+        "the server is a standby and takes no writes: connect to the primary \
+         (`target_session_attrs=read-write`)",
+    );
+    refuse_if(
+        row.try_get("read_only")?,
+        "`default_transaction_read_only` is on for this role or database: turn it off",
+    );
+    refuse_if(
+        row.try_get::<i32, _>("version")? < 130_000,
+        "the server is older than PostgreSQL 13, the oldest this library is written for",
+    );
+    refuse_if(
+        row.try_get::<String, _>("replication_role")? == "replica",
+        "`session_replication_role` is `replica`, which switches off the trigger that refuses a \
+         handler's COMMIT: set it to `origin`",
+    );
+    Ok(problems)
+}
+
+async fn grants(
+    connection: &mut PgConnection,
+    schema: &SchemaName,
+) -> Result<Vec<String>, sqlx::Error> {
+    let row = sqlx::query(
+        "SELECT has_table_privilege(messages.oid, 'SELECT') AND has_table_privilege(messages.oid, 'INSERT')
+                    AS granted,
+                messages.relpersistence = 'p' AS permanent,
+                EXISTS (SELECT FROM pg_trigger WHERE tgrelid = messages.oid
+                        AND tgname = 'refuse_foreign_commit' AND tgenabled IN ('O', 'A')) AS guarded
+         FROM pg_class AS messages WHERE messages.oid = to_regclass($1)",
+    )
+    .bind(format!("{}.messages", schema.quoted()))
+    .persistent(false)
+    .fetch_optional(connection)
+    .await?;
+    let Some(row) = row else {
+        return Ok(vec![format!(
+            "the table `{schema}.messages` is gone though its migration is recorded: restore it, or \
+             drop the schema and call `migrate()`"
+        )]);
+    };
+    let mut problems = Vec::new();
+    if !row.try_get::<bool, _>("granted")? {
+        problems.push(format!(
+            "the role may not read and write `{schema}.messages`: {}",
+            grant(schema, "SELECT, INSERT ON ALL TABLES IN SCHEMA")
+        ));
+    }
+    if !row.try_get::<bool, _>("permanent")? {
+        problems.push(format!(
+            "`{schema}.messages` is unlogged or temporary, so a crash empties it: `ALTER TABLE \
+             {schema}.messages SET LOGGED`"
+        ));
+    }
+    if !row.try_get::<bool, _>("guarded")? {
+        problems.push(format!(
+            "the trigger `refuse_foreign_commit` on `{schema}.messages` is missing or disabled, so a \
+             handler's COMMIT would go through: `ALTER TABLE {schema}.messages ENABLE TRIGGER \
+             refuse_foreign_commit`"
+        ));
+    }
+    Ok(problems)
+}

@@ -1,0 +1,16 @@
+//! The PostgreSQL store of the [transactional inbox](inbox).
+//!
+//! The dedup row and everything a handler writes through [`PgTx`] are committed in one transaction,
+//! and a success is answered only when that commit is durable.
+
+mod check;
+mod error;
+mod schema;
+mod sql;
+mod store;
+mod tx;
+mod unit;
+
+pub use store::PgInboxStore;
+pub use tx::PgTx;
+pub use unit::{PgHeld, PgUnit};

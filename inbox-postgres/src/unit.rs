@@ -1,0 +1,232 @@
+//! The unit of work: one transaction on one connection that it owns.
+//!
+//! Whatever is dropped at whatever await, a connection goes back to the pool only when its
+//! transaction ended proven clean; else it is closed, and the server rolls back. A connection that
+//! went back with an open transaction would commit this message's dedup row with the next message's.
+
+use std::time::Duration;
+
+use futures_util::TryStreamExt;
+use inbox::{CommitError, Escape, MessageId, Slot, StoreError, UnitOfWork};
+use sqlx::pool::PoolConnection;
+use sqlx::{Connection as _, Database, Executor, PgConnection, Postgres, SqlSafeStr as _};
+use sqlx_core::transaction::TransactionManager;
+
+use crate::error::{ends_the_session, has_code, sqlstate, store_error};
+use crate::sql;
+
+/// How long a rollback waits for its connection before it closes it instead.
+const ROLLBACK_PATIENCE: Duration = Duration::from_secs(5);
+
+type Manager = <Postgres as Database>::TransactionManager;
+
+/// A connection that is closed when dropped, unless it was declared clean.
+#[derive(Debug)]
+pub(crate) struct Lease {
+    connection: PoolConnection<Postgres>,
+    clean: bool,
+}
+
+impl Lease {
+    fn connection(&mut self) -> &mut PgConnection {
+        &mut self.connection
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        if !self.clean {
+            self.connection.close_on_drop();
+        }
+    }
+}
+
+/// A connection with a transaction open in which nothing has happened: what a worker holds between
+/// two messages. Dropped, it goes back to its pool; sqlx's ROLLBACK for the empty transaction is queued
+/// here, and sent by the pool before anyone else gets the connection.
+#[derive(Debug)]
+pub struct PgHeld(Option<Lease>);
+
+impl PgHeld {
+    fn take(mut self) -> Option<Lease> {
+        self.0.take()
+    }
+}
+
+impl Drop for PgHeld {
+    fn drop(&mut self) {
+        if let Some(mut lease) = self.0.take() {
+            Manager::start_rollback(&mut lease.connection);
+            lease.clean = !lease.connection.is_in_transaction();
+        }
+    }
+}
+
+/// An open transaction with a claim in it.
+#[derive(Debug)]
+pub struct PgUnit {
+    lease: Lease,
+    row: Row,
+}
+
+/// The dedup row of a unit of work, to look for where a handler ended the transaction.
+#[derive(Clone, Debug)]
+pub(crate) struct Row {
+    pub(crate) find: sql::Text,
+    pub(crate) consumer: &'static str,
+    pub(crate) message_id: MessageId,
+}
+
+impl PgUnit {
+    /// Opens the transaction at sqlx's depth 1, so that a handler's own `begin()` is a savepoint.
+    pub(crate) async fn open(
+        connection: PoolConnection<Postgres>,
+        row: Row,
+    ) -> Result<Self, StoreError> {
+        let mut lease = Lease { connection, clean: false };
+        let begun = Manager::begin(lease.connection(), Some(sql::BEGIN.into_sql_str()));
+        begun.await.map_err(|error| store_error("opening a transaction", error))?;
+        Ok(Self { lease, row })
+    }
+
+    /// Takes up the transaction that the last message's COMMIT AND CHAIN has opened.
+    pub(crate) fn resume(held: PgHeld, row: Row) -> Option<Self> {
+        held.take().map(|lease| Self { lease, row })
+    }
+
+    /// Ends a transaction in which no handler ran.
+    pub(crate) async fn close(mut self, slot: &mut Slot<PgHeld>) -> Result<(), StoreError> {
+        let ended = self.lease.connection().execute(sql::ROLLBACK_AND_CHAIN).await;
+        ended.map_err(|error| store_error("ending a transaction", error))?;
+        self.rest(slot);
+        Ok(())
+    }
+
+    /// Runs one of the guarded queries. On failure the flag tells whether the proof had passed.
+    async fn guarded(&mut self, query: &'static str) -> Result<(), (bool, sqlx::Error)> {
+        let mut proven = false;
+        let mut answers = self.lease.connection().fetch_many(sqlx::raw_sql(query));
+        loop {
+            match answers.try_next().await {
+                Ok(Some(answer)) => proven |= answer.is_right(), // the proof's row
+                Ok(None) => return Ok(()),
+                Err(error) => return Err((proven, error)),
+            }
+        }
+    }
+
+    /// Puts the connection, with its chained transaction, into the slot; unless a handler left a
+    /// savepoint open behind sqlx's back (by `mem::forget`): its count of open savepoints would be
+    /// wrong for ever, and it is closed.
+    fn rest(mut self, slot: &mut Slot<PgHeld>) {
+        if Manager::get_transaction_depth(self.lease.connection()) == 1 {
+            slot.put(PgHeld(Some(self.lease)));
+        }
+    }
+
+    /// The same after the server ended the transaction by itself, as it does when a COMMIT fails.
+    async fn rest_ended(mut self, slot: &mut Slot<PgHeld>) {
+        let begun = self.lease.connection().execute(sql::BEGIN).await;
+        if begun.is_ok() {
+            self.rest(slot);
+        }
+    }
+
+    /// The same after a failed statement had aborted the transaction.
+    async fn rest_aborted(mut self, slot: &mut Slot<PgHeld>) {
+        let ended = self.lease.connection().execute(sql::ROLLBACK_AND_CHAIN).await;
+        if ended.is_ok() {
+            self.rest(slot);
+        }
+    }
+
+    /// What a handler that ended the transaction left behind. The connection is closed afterwards.
+    async fn escape(mut self) -> Escape {
+        let Row { find, consumer, message_id } = self.row.clone();
+        let connection = self.lease.connection();
+        // Its answer tells nothing: there may be no transaction to end.
+        let _ = connection.execute(sql::ROLLBACK_ANY).await;
+        let found = sqlx::query(sql::safe(&find))
+            .bind(consumer)
+            .bind(message_id.as_uuid())
+            .persistent(false)
+            .fetch_optional(connection)
+            .await;
+        match found {
+            Ok(None) => Escape::RolledBack,
+            Ok(Some(_)) | Err(_) => Escape::Committed,
+        }
+    }
+
+    async fn roll_back(mut self, slot: &mut Slot<PgHeld>) -> Result<(), Escape> {
+        match self.guarded(sql::ROLLBACK).await {
+            Ok(()) => self.rest(slot),
+            Err((_, error)) if has_code(&error, sqlstate::INVALID_TEXT) => {
+                return Err(self.escape().await);
+            }
+            Err((_, error)) if has_code(&error, sqlstate::IN_FAILED_TRANSACTION) => {
+                self.rest_aborted(slot).await;
+            }
+            Err(_) => {} // the connection is closed, and the server rolls back
+        }
+        Ok(())
+    }
+
+    /// Why a FINISH failed; `proven` tells whether the guard had passed.
+    async fn not_committed(
+        self,
+        (proven, error): (bool, sqlx::Error),
+        slot: &mut Slot<PgHeld>,
+    ) -> CommitError {
+        if !proven && has_code(&error, sqlstate::INVALID_TEXT) {
+            return CommitError::Escaped(self.escape().await);
+        }
+        if !proven && has_code(&error, sqlstate::IN_FAILED_TRANSACTION) {
+            self.rest_aborted(slot).await;
+            return CommitError::Aborted;
+        }
+        let commit_was_reached = proven || error.as_database_error().is_none();
+        let session_ended = ends_the_session(&error);
+        let told = store_error("committing", error);
+        match (session_ended, commit_was_reached) {
+            (true, true) => CommitError::Unknown(told),
+            (true, false) => CommitError::Refused(told),
+            (false, _) => {
+                self.rest_ended(slot).await;
+                CommitError::Refused(told)
+            }
+        }
+    }
+}
+
+impl UnitOfWork for PgUnit {
+    type Connection = PgConnection;
+    type Held = PgHeld;
+
+    fn connection(&mut self) -> &mut PgConnection {
+        self.lease.connection()
+    }
+
+    async fn probe(&mut self) -> Result<bool, StoreError> {
+        match self.lease.connection().execute(sql::PROBE).await {
+            Ok(_) => Ok(true),
+            Err(error) if has_code(&error, sqlstate::IN_FAILED_TRANSACTION) => Ok(false),
+            Err(error) => Err(store_error("asking whether the transaction is aborted", error)),
+        }
+    }
+
+    async fn commit(mut self, slot: &mut Slot<PgHeld>) -> Result<(), CommitError> {
+        match self.guarded(sql::FINISH).await {
+            Ok(()) => {
+                self.rest(slot);
+                Ok(())
+            }
+            Err(failure) => Err(self.not_committed(failure, slot).await),
+        }
+    }
+
+    async fn rollback(self, slot: &mut Slot<PgHeld>) -> Result<(), Escape> {
+        // A statement of a handler that timed out may still run, and must end first.
+        tokio::time::timeout(ROLLBACK_PATIENCE, self.roll_back(slot)).await.unwrap_or(Ok(()))
+    }
+}

@@ -1,0 +1,171 @@
+//! Escapes, aborts, cancellation and lost connections.
+
+use std::pin::pin;
+use std::task::Poll;
+use std::time::Duration;
+
+use futures_util::future::poll_fn;
+use inbox::{DispatchErrorKind, Escape, Outcome};
+
+use crate::bed::{Bed, CONSUMER, message, until};
+
+const WRITE: &str = "INSERT INTO effects VALUES ('a')";
+
+#[tokio::test]
+async fn a_handlers_commit_is_refused_by_the_database() {
+    let bed = Bed::new().await;
+    let inbox = bed.inbox().await;
+    for script in ["COMMIT", "COMMIT AND CHAIN", "ROLLBACK", "ROLLBACK AND CHAIN"] {
+        let envelope = message(&format!("{WRITE}; {script}"));
+        let error = inbox.dispatch(&envelope).await.unwrap_err();
+        assert_eq!(error.kind(), DispatchErrorKind::TransactionEscaped, "{script}: {error:?}");
+        assert_eq!(error.escape(), Some(Escape::RolledBack), "{script}");
+        assert!(error.is_permanent());
+        assert_eq!((bed.effects().await, bed.rows().await), (0, 0), "{script}");
+    }
+    assert_eq!(inbox.dispatch(&message(WRITE)).await.unwrap(), Outcome::Processed);
+}
+
+#[tokio::test]
+async fn a_commit_behind_the_triggers_back_is_still_told() {
+    let bed = Bed::new().await;
+    bed.run("ALTER TABLE inbox.messages DISABLE TRIGGER refuse_foreign_commit").await;
+    // `build()` would refuse this schema, so it was broken after the start.
+    bed.run("ALTER TABLE inbox.messages ENABLE TRIGGER refuse_foreign_commit").await;
+    let inbox = bed.inbox().await;
+    bed.run("ALTER TABLE inbox.messages DISABLE TRIGGER refuse_foreign_commit").await;
+    for end in ["", "; fail"] {
+        let envelope = message(&format!("{WRITE}; COMMIT{end}"));
+        let error = inbox.dispatch(&envelope).await.unwrap_err();
+        assert_eq!(error.kind(), DispatchErrorKind::TransactionEscaped, "{error:?}");
+        assert_eq!(error.escape(), Some(Escape::Committed));
+    }
+}
+
+#[tokio::test]
+async fn set_constraints_all_immediate_is_told_with_the_remedy() {
+    let bed = Bed::new().await;
+    let error =
+        bed.inbox().await.dispatch(&message("SET CONSTRAINTS ALL IMMEDIATE")).await.unwrap_err();
+    assert_eq!(error.kind(), DispatchErrorKind::Handler);
+    assert!(format!("{error:#}").contains("may not end the inbox's transaction"), "{error:#}");
+}
+
+#[tokio::test]
+async fn a_deferred_constraint_is_told_by_code_and_name_without_detail() {
+    let bed = Bed::new().await;
+    bed.run(
+        "CREATE TABLE parents (id text PRIMARY KEY); \
+         CREATE TABLE children (parent text REFERENCES parents DEFERRABLE INITIALLY DEFERRED)",
+    )
+    .await;
+    let inbox = bed.inbox().await;
+    let envelope = message("INSERT INTO children VALUES ('secret-word')");
+    let error = inbox.dispatch(&envelope).await.unwrap_err();
+    assert_eq!(error.kind(), DispatchErrorKind::Store);
+    assert!(error.is_transient() && error.counts_attempt());
+    let told = format!("{error:#} {error:?}");
+    assert!(told.contains("23503") && told.contains("children_parent_fkey"), "{told}");
+    assert!(!told.contains("secret-word"), "{told}");
+    assert_eq!(bed.rows().await, 0);
+}
+
+/// Polls a future `polls` times at most, then drops it.
+async fn abort_after<F: Future>(future: F, polls: u32) -> Option<F::Output> {
+    let mut future = pin!(future);
+    let mut left = polls;
+    poll_fn(|context| {
+        if left == 0 {
+            return Poll::Ready(None);
+        }
+        left -= 1;
+        future.as_mut().poll(context).map(Some)
+    })
+    .await
+}
+
+#[tokio::test]
+async fn a5_dispatches_aborted_at_every_await_poison_no_connection() {
+    let bed = Bed::with(|pool| pool.max_connections(1), |session| session).await;
+    let inbox = bed.inbox().await;
+    let mut worker = inbox.consumer(CONSUMER).unwrap().worker();
+    for polls in 1..40 {
+        for through_worker in [false, true] {
+            let envelope = message(WRITE);
+            match through_worker {
+                true => drop(abort_after(worker.dispatch(&envelope), polls).await),
+                false => drop(abort_after(inbox.dispatch(&envelope), polls).await),
+            }
+            let answer = inbox.dispatch(&envelope).await.unwrap();
+            assert!(matches!(answer, Outcome::Processed | Outcome::SkippedDuplicate));
+        }
+    }
+    assert_eq!((bed.effects().await, bed.rows().await), (78, 78));
+    until("no session in a transaction", || async { bed.idle_in_transaction().await == 0 }).await;
+}
+
+#[tokio::test]
+async fn a_connection_killed_under_a_handler_is_transient_and_rolled_back() {
+    let bed = Bed::new().await;
+    let inbox = bed.inbox().await;
+    let envelope = message(&format!("{WRITE}; wait; SELECT 1"));
+    let dispatch = tokio::spawn({
+        let (inbox, envelope) = (inbox.clone(), envelope.clone());
+        async move { inbox.dispatch(&envelope).await }
+    });
+    bed.signals.started.notified().await;
+    let kill = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity \
+                WHERE datname = current_database() AND state = 'idle in transaction'";
+    until("the handler's session", || async { bed.outside(kill).await == 1 }).await;
+    bed.signals.go.notify_one();
+    let error = dispatch.await.unwrap().unwrap_err();
+    assert!(error.is_transient(), "{error:?}");
+    assert_eq!((bed.effects().await, bed.rows().await), (0, 0));
+    bed.signals.go.notify_one();
+    assert_eq!(inbox.dispatch(&envelope).await.unwrap(), Outcome::Processed);
+}
+
+#[tokio::test]
+async fn a_full_pool_is_busy_and_counts_no_attempt() {
+    let bed = Bed::with(
+        |pool| pool.max_connections(1).acquire_timeout(Duration::from_millis(100)),
+        |session| session,
+    )
+    .await;
+    let inbox = bed.inbox().await;
+    let held = bed.pool.acquire().await.unwrap();
+    let error = inbox.dispatch(&message(WRITE)).await.unwrap_err();
+    assert_eq!(error.kind(), DispatchErrorKind::Store);
+    assert!(error.is_transient() && !error.counts_attempt(), "{error:?}");
+    drop(held);
+}
+
+#[tokio::test]
+async fn a_leaked_savepoint_is_committed_whole_and_its_connection_closed() {
+    use inbox::{Delivery, Handler, HandlerFuture, HandlerRegistration, Inbox};
+    use inbox_postgres::PgTx;
+    use sqlx::{Acquire as _, Executor as _};
+
+    struct Leak;
+    impl Handler for Leak {
+        type Event = crate::bed::Script;
+        fn call<'a>(_event: Self::Event, mut delivery: Delivery<'a>) -> HandlerFuture<'a> {
+            Box::pin(async move {
+                let mut tx: PgTx<'_> = delivery.extract()?;
+                let mut inner = tx.begin().await?;
+                inner.execute(WRITE).await?;
+                std::mem::forget(inner);
+                Ok(())
+            })
+        }
+    }
+
+    let bed = Bed::with(|pool| pool.max_connections(1), |session| session).await;
+    let registration = HandlerRegistration::new::<Leak>(CONSUMER, "leak");
+    let inbox = Inbox::builder().store(bed.store()).register(registration).build().await.unwrap();
+    let pid = "SELECT pg_backend_pid()::bigint";
+    let before = bed.number(pid).await;
+    assert_eq!(inbox.dispatch(&message("")).await.unwrap(), Outcome::Processed);
+    assert_eq!((bed.effects().await, bed.rows().await), (1, 1));
+    assert_ne!(bed.number(pid).await, before);
+}

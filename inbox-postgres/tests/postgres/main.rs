@@ -1,0 +1,14 @@
+//! What is PostgreSQL's own about the store; the outcome table is in the conformance suite.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod bed;
+mod check;
+mod claims;
+mod faults;
+mod isolation;
+mod migrations;
+mod sessions;
+mod trips;
+mod unknown_commits;
+mod worker;

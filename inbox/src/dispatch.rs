@@ -1,0 +1,298 @@
+//! One dispatch: validate, decode, claim, run, commit.
+
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep, timeout_at};
+
+use crate::backoff::Backoff;
+use crate::envelope::Envelope;
+use crate::error::{DispatchError, Failure};
+use crate::inbox::{Core, DEFAULT_SLACK, OnIdReuse};
+use crate::message_id::MessageId;
+use crate::outcome::Outcome;
+use crate::permanent::chain;
+use crate::registration::ErasedEvent;
+use crate::registry::{ConsumerTable, Route};
+use crate::run::{RunContext, decode_all, run_handlers};
+use crate::store::{
+    Claim, Claimed, CommitError, Fault, Fingerprint, InboxStore, Recorded, Slot, StoreError,
+    UnitOfWork,
+};
+use crate::telemetry;
+
+/// How often a serialization failure or deadlock is retried inside one dispatch.
+const SERIALIZATION_RETRIES: u32 = 3;
+
+/// Hands one message to one consumer. The deadline bounds everything after the validation.
+pub(crate) async fn dispatch<S: InboxStore>(
+    core: &Core<S>,
+    consumer: &ConsumerTable,
+    envelope: &Envelope,
+    slot: &mut Slot<S::Held>,
+) -> Result<Outcome, DispatchError> {
+    let failed = |failure, id| DispatchError::new(failure, id, envelope.event_type());
+    let Some(_running) = core.stop.enter() else {
+        return Err(failed(Failure::Stopping, None));
+    };
+    let message_id = envelope
+        .validate(core.settings.rules)
+        .map_err(|error| failed(Failure::InvalidEnvelope(error), None))?;
+    let route = consumer.route(envelope.event_type());
+    let limits =
+        route.map_or_else(Default::default, |route| (route.run_limit, route.statement_limit));
+    let limit = core.settings.deadline.unwrap_or(limits.0.saturating_add(DEFAULT_SLACK));
+    let deadline = Instant::now() + limit;
+    let mut dispatch = Dispatch {
+        core,
+        consumer,
+        envelope,
+        message_id,
+        limits,
+        deadline,
+        ran: false,
+        commit_sent: false,
+        slot,
+    };
+    let answer = timeout_at(deadline, dispatch.run(route)).await.unwrap_or_else(|_| {
+        Err(match dispatch.commit_sent {
+            true => Failure::CommitUnknown { cause: None },
+            false => Failure::DeadlineExceeded { deadline: limit, ran: dispatch.ran },
+        })
+    });
+    if let Err(Failure::TransactionEscaped { handler, escape }) = &answer {
+        telemetry::escaped(consumer.name, message_id, *handler, *escape);
+    }
+    answer.map_err(|failure| failed(failure, Some(message_id)))
+}
+
+/// One message on its way.
+struct Dispatch<'a, S: InboxStore> {
+    core: &'a Core<S>,
+    consumer: &'a ConsumerTable,
+    envelope: &'a Envelope,
+    message_id: MessageId,
+    /// The bounds of the run and of one statement in it.
+    limits: (Duration, Duration),
+    deadline: Instant,
+    /// Whether a handler was started.
+    ran: bool,
+    /// Whether a COMMIT may have reached the database: what the deadline then leaves is unknown.
+    commit_sent: bool,
+    /// The connection of a worker, between claims.
+    slot: &'a mut Slot<S::Held>,
+}
+
+impl<S: InboxStore> Dispatch<'_, S> {
+    /// Runs until it succeeds or fails for good; serialization failures start afresh, and no
+    /// connection is held while waiting for that.
+    async fn run(&mut self, route: Option<&Route>) -> Result<Outcome, Failure> {
+        let Some(route) = route else { return self.unhandled().await };
+        let mut backoff = Backoff::new(Duration::from_millis(10), Duration::from_secs(1));
+        let (mut retries, mut probing) = (0, false);
+        loop {
+            match self.run_once(route, probing).await {
+                // One of several handlers swallowed a failed statement: run again to see which.
+                Err(Failure::TransactionAborted { handler: None }) if !probing => probing = true,
+                Err(failure)
+                    if retries < SERIALIZATION_RETRIES
+                        && self.has_fault(&failure, Fault::Serialization) =>
+                {
+                    retries += 1;
+                    let wait = backoff.next();
+                    telemetry::retried(self.consumer.name, self.message_id, retries, wait);
+                    self.wait(wait).await;
+                }
+                answer => return answer,
+            }
+        }
+    }
+
+    async fn run_once(&mut self, route: &Route, probing: bool) -> Result<Outcome, Failure> {
+        let events = match decode_all(route, self.envelope) {
+            Ok(events) => events,
+            Err(failure) => return self.unless_processed(failure).await,
+        };
+        match self.claim().await? {
+            Claimed::Duplicate(recorded) => self.duplicate(recorded),
+            Claimed::InFlight => Err(Failure::InFlight { waited: self.core.settings.claim_wait }),
+            Claimed::Fresh(unit) => self.handle(unit, route, events, probing).await,
+        }
+    }
+
+    /// Claims the pair. A twin in flight is waited for by asking again, which parks nothing.
+    async fn claim(&mut self) -> Result<Claimed<S::Unit>, Failure> {
+        let give_up = Instant::now() + self.core.settings.claim_wait;
+        let mut backoff = Backoff::new(Duration::from_millis(5), Duration::from_millis(250));
+        loop {
+            match self.try_claim().await.map_err(Failure::Store)? {
+                Claimed::InFlight if Instant::now() < give_up => self.wait(backoff.next()).await,
+                claimed => return Ok(claimed),
+            }
+        }
+    }
+
+    async fn try_claim(&mut self) -> Result<Claimed<S::Unit>, StoreError> {
+        let claim = Claim {
+            consumer: self.consumer.name,
+            message_id: self.message_id,
+            envelope: self.envelope,
+            run_limit: self.limits.0,
+            statement_limit: self.limits.1,
+        };
+        self.core.store.claim(claim, self.slot).await
+    }
+
+    async fn handle(
+        &mut self,
+        mut unit: S::Unit,
+        route: &Route,
+        events: Vec<ErasedEvent>,
+        probing: bool,
+    ) -> Result<Outcome, Failure> {
+        let (envelope, message_id) = (self.envelope, self.message_id);
+        let (states, deadline) = (&self.core.states, self.deadline.into_std());
+        let context = RunContext { envelope, message_id, states, deadline, probing };
+        self.ran = true;
+        match run_handlers(&mut unit, route, events, context).await {
+            Ok(()) => self.commit(unit, route).await,
+            Err(failure) => match unit.rollback(self.slot).await {
+                Ok(()) if probing => Err(failure),
+                Ok(()) => Err(self.unless_innocent(failure, route)),
+                // Told instead of the handler's own failure: what it left is not what that says.
+                Err(escape) => {
+                    Err(Failure::TransactionEscaped { handler: blamed(&failure), escape })
+                }
+            },
+        }
+    }
+
+    /// A handler that stumbled over a transaction which an earlier one had left aborted is not blamed.
+    fn unless_innocent(&self, failure: Failure, route: &Route) -> Failure {
+        let first = route.handlers.first().map(|handler| handler.name);
+        match blamed(&failure) {
+            Some(name) if Some(name) != first && self.has_fault(&failure, Fault::Aborted) => {
+                Failure::TransactionAborted { handler: None }
+            }
+            _ => failure,
+        }
+    }
+
+    async fn commit(&mut self, unit: S::Unit, route: &Route) -> Result<Outcome, Failure> {
+        // With several handlers in one transaction it is not certain whose fault it is.
+        let handler = match route.handlers.as_slice() {
+            [only] => Some(only.name),
+            _ => None,
+        };
+        self.commit_sent = true;
+        // Some of the time is kept for finding out what became of a COMMIT without an answer.
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        match timeout_at(Instant::now() + left.mul_f64(0.7), unit.commit(self.slot)).await {
+            Ok(Ok(())) => Ok(Outcome::Processed),
+            Ok(Err(CommitError::Aborted)) => Err(Failure::TransactionAborted { handler }),
+            Ok(Err(CommitError::Escaped(escape))) => {
+                Err(Failure::TransactionEscaped { handler, escape })
+            }
+            Ok(Err(CommitError::Refused(error))) => Err(Failure::Store(error)),
+            Ok(Err(CommitError::Unknown(cause))) => self.find_out(Some(cause)).await,
+            Err(_) => self.find_out(None).await,
+        }
+    }
+
+    /// Whether a COMMIT without an answer is durable: the pair is claimed anew. A row there means
+    /// yes; winning the claim means no; a pair still held is asked for again until the deadline.
+    async fn find_out(&mut self, cause: Option<StoreError>) -> Result<Outcome, Failure> {
+        telemetry::commit_unknown(self.consumer.name, self.message_id);
+        let mut backoff = Backoff::new(Duration::from_millis(20), Duration::from_secs(1));
+        while Instant::now() < self.deadline {
+            match self.try_claim().await {
+                Ok(Claimed::Duplicate(_)) => return Ok(Outcome::Processed),
+                Ok(Claimed::Fresh(unit)) => {
+                    // Our own fresh claim: no handler ran in it, so nothing can have escaped.
+                    let _ = unit.rollback(self.slot).await;
+                    let lost =
+                        || StoreError::new(Fault::Other, "the connection was lost at COMMIT");
+                    return Err(Failure::Store(cause.unwrap_or_else(lost)));
+                }
+                Ok(Claimed::InFlight) | Err(_) => self.wait(backoff.next()).await,
+            }
+        }
+        Err(Failure::CommitUnknown { cause })
+    }
+
+    async fn unhandled(&mut self) -> Result<Outcome, Failure> {
+        if self.core.settings.ignore_unhandled {
+            return match self.find().await? {
+                Some(recorded) => self.duplicate(recorded),
+                None => Ok(Outcome::Ignored),
+            };
+        }
+        let (consumer, known) = (self.consumer.name.to_owned(), self.consumer.event_types());
+        self.unless_processed(Failure::Unhandled { consumer, known }).await
+    }
+
+    /// A message that was processed is a duplicate, whatever the code can read today.
+    async fn unless_processed(&mut self, failure: Failure) -> Result<Outcome, Failure> {
+        match self.find().await? {
+            Some(recorded) => self.duplicate(recorded),
+            None => Err(failure),
+        }
+    }
+
+    /// Waits without a connection: a worker's is given back before.
+    async fn wait(&mut self, time: Duration) {
+        self.slot.clear();
+        sleep(time).await;
+    }
+
+    async fn find(&mut self) -> Result<Option<Recorded>, Failure> {
+        self.slot.clear(); // a dispatch holds at most one connection
+        let found = self.core.store.find(self.consumer.name, self.message_id).await;
+        found.map_err(Failure::Store)
+    }
+
+    fn duplicate(&self, recorded: Recorded) -> Result<Outcome, Failure> {
+        let Some(what) = self.difference(&recorded) else { return Ok(Outcome::SkippedDuplicate) };
+        let skip = self.core.settings.on_id_reuse == OnIdReuse::Skip;
+        telemetry::id_reused(self.consumer.name, self.message_id, what, &recorded, skip);
+        match skip {
+            true => Ok(Outcome::SkippedDuplicate),
+            false => Err(Failure::IdReused { recorded, what }),
+        }
+    }
+
+    /// In what this message differs from the one that was processed under its id.
+    fn difference(&self, recorded: &Recorded) -> Option<&'static str> {
+        let envelope = self.envelope;
+        let source = recorded.source.as_deref();
+        if !self.consumer.is_one_event(&recorded.event_type, envelope.event_type()) {
+            Some("event type")
+        } else if source.is_some() && source != envelope.source() {
+            Some("source")
+        } else if recorded.fingerprint.is_some_and(|f| f != Fingerprint::of(envelope.payload())) {
+            Some("payload")
+        } else {
+            None
+        }
+    }
+
+    /// Whether the database failed in this way, also where it reached us inside a handler's error.
+    fn has_fault(&self, failure: &Failure, fault: Fault) -> bool {
+        match failure {
+            Failure::Store(error) => error.fault() == fault,
+            Failure::Handler { error, .. } => {
+                chain(error.as_ref()).any(|link| self.core.store.fault_in(link) == Some(fault))
+            }
+            _ => false,
+        }
+    }
+}
+
+/// The handler that a failure of the run names.
+fn blamed(failure: &Failure) -> Option<&'static str> {
+    match failure {
+        Failure::Handler { handler, .. }
+        | Failure::HandlerPanicked { handler, .. }
+        | Failure::HandlerTimedOut { handler, .. } => Some(handler),
+        _ => None,
+    }
+}

@@ -1,0 +1,101 @@
+//! One run of an event's handlers: each bounded in time, each panic caught.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Instant;
+
+use futures_util::FutureExt;
+
+use crate::envelope::Envelope;
+use crate::error::Failure;
+use crate::handler::{Delivery, HandlerFuture, States};
+use crate::message_id::MessageId;
+use crate::registration::{ErasedEvent, HandlerRegistration};
+use crate::registry::Route;
+use crate::store::UnitOfWork;
+
+/// Decodes the payload once for each handler, before anything is opened.
+pub(crate) fn decode_all(route: &Route, envelope: &Envelope) -> Result<Vec<ErasedEvent>, Failure> {
+    route.handlers.iter().map(|handler| decode(handler, envelope)).collect()
+}
+
+fn decode(handler: &HandlerRegistration, envelope: &Envelope) -> Result<ErasedEvent, Failure> {
+    // A panic in a hand-written `Deserialize` is the handler's, like one in its body.
+    match catch_unwind(AssertUnwindSafe(|| (handler.decode)(envelope))) {
+        Ok(Ok(event)) => Ok(event),
+        Ok(Err(error)) => Err(Failure::Decode { handler: handler.name, error }),
+        Err(panic) => Err(panicked(handler, panic)),
+    }
+}
+
+/// What every handler of a run is given.
+#[derive(Clone, Copy)]
+pub(crate) struct RunContext<'a> {
+    pub(crate) envelope: &'a Envelope,
+    pub(crate) message_id: MessageId,
+    pub(crate) states: &'a States,
+    /// When the whole dispatch ends.
+    pub(crate) deadline: Instant,
+    /// Whether to ask after each handler if the transaction is still alive: a round trip each, paid
+    /// only to find out which of several handlers has swallowed a failed statement.
+    pub(crate) probing: bool,
+}
+
+/// Runs the handlers in order, in the one unit of work; the first failure stops the rest.
+pub(crate) async fn run_handlers<U: UnitOfWork>(
+    unit: &mut U,
+    route: &Route,
+    events: Vec<ErasedEvent>,
+    context: RunContext<'_>,
+) -> Result<(), Failure> {
+    let RunContext { envelope, message_id, states, deadline, probing } = context;
+    for (handler, event) in route.handlers.iter().zip(events) {
+        let delivery = Delivery {
+            connection: Some(unit.connection()),
+            envelope,
+            message_id,
+            consumer: handler.consumer,
+            deadline: deadline.min(Instant::now() + handler.timeout),
+            states,
+        };
+        run_one(handler, event, delivery).await?;
+        if probing && !unit.probe().await.map_err(Failure::Store)? {
+            return Err(Failure::TransactionAborted { handler: Some(handler.name) });
+        }
+    }
+    Ok(())
+}
+
+async fn run_one(
+    handler: &HandlerRegistration,
+    event: ErasedEvent,
+    delivery: Delivery<'_>,
+) -> Result<(), Failure> {
+    let start = AssertUnwindSafe(|| (handler.call)(event, delivery));
+    let mut running = catch_unwind(start).map_err(|panic| panicked(handler, panic))?;
+    let bounded = AssertUnwindSafe(&mut running).catch_unwind();
+    let ended = match tokio::time::timeout(handler.timeout, bounded).await {
+        Ok(Ok(Ok(()))) => Ok(()),
+        Ok(Ok(Err(error))) => Err(Failure::Handler { handler: handler.name, error }),
+        Ok(Err(panic)) => Err(panicked(handler, panic)),
+        Err(_) => Err(Failure::HandlerTimedOut { handler: handler.name, timeout: handler.timeout }),
+    };
+    let dropped = drop_caught(handler, running);
+    ended.and(dropped)
+}
+
+/// A value that a handler still holds when it ends may panic as it is dropped.
+fn drop_caught(handler: &HandlerRegistration, ended: HandlerFuture<'_>) -> Result<(), Failure> {
+    catch_unwind(AssertUnwindSafe(|| drop(ended))).map_err(|panic| panicked(handler, panic))
+}
+
+fn panicked(handler: &HandlerRegistration, panic: Box<dyn Any + Send>) -> Failure {
+    let text = match panic.downcast::<String>() {
+        Ok(text) => *text,
+        Err(panic) => match panic.downcast_ref::<&str>() {
+            Some(text) => (*text).to_owned(),
+            None => "a value that is no text".to_owned(),
+        },
+    };
+    Failure::HandlerPanicked { handler: handler.name, text }
+}

@@ -1,0 +1,106 @@
+//! Every log event of the core, once. None shows a payload.
+
+use std::time::Duration;
+
+use tracing::{error, info, warn};
+
+use crate::message_id::MessageId;
+use crate::registration::HandlerRegistration;
+use crate::registry::Registry;
+use crate::store::{Escape, Recorded};
+
+/// The one line at start that says what this inbox runs.
+pub(crate) fn started(registry: &Registry, store: &str) {
+    let handlers = registry.handlers();
+    let consumers: Vec<_> = registry
+        .consumers()
+        .iter()
+        .map(|table| {
+            let of_it = handlers.iter().filter(|handler| handler.consumer == table.name).count();
+            format!("{} ({of_it})", table.name)
+        })
+        .collect();
+    let mut crates: Vec<_> = handlers.iter().map(|handler| handler.crate_name).collect();
+    crates.retain(|name| !name.is_empty());
+    crates.sort_unstable();
+    crates.dedup();
+    info!(
+        store,
+        handlers = handlers.len(),
+        "inbox ready; handlers by consumer: {}; from crates: {}",
+        consumers.join(", "),
+        crates.join(", "),
+    );
+}
+
+/// Two handlers of one event run in the order of their names, which a renaming would change.
+pub(crate) fn order_undeclared(a: &HandlerRegistration, b: &HandlerRegistration) {
+    warn!(
+        consumer = a.consumer,
+        event_type = a.event_type,
+        "handlers `{}` ({}) and `{}` ({}) have the same `order`, so they run in the order of their \
+         names; set `order = …` on both",
+        a.name,
+        a.birthplace(),
+        b.name,
+        b.birthplace(),
+    );
+}
+
+/// Two consumers that may be one.
+pub(crate) fn lookalikes(a: &str, b: &str) {
+    warn!(
+        "consumers `{a}` and `{b}` differ only in case or in `-` and `_`: they are two consumers, and \
+         each applies every message. If they were meant to be one, write one name",
+    );
+}
+
+/// A known id came with something else in it.
+pub(crate) fn id_reused(
+    consumer: &str,
+    id: MessageId,
+    what: &str,
+    recorded: &Recorded,
+    skip: bool,
+) {
+    warn!(
+        consumer,
+        message_id = %id,
+        what,
+        age_seconds = recorded.age.as_secs(),
+        "a message id was used again with another {what}: two messages share one id. It was {}; have \
+         the producer send unique ids, or set `ids_unique_per_source`",
+        if skip { "skipped as a duplicate" } else { "refused" },
+    );
+}
+
+/// A serialization failure or deadlock that is retried inside.
+pub(crate) fn retried(consumer: &str, id: MessageId, retry: u32, wait: Duration) {
+    info!(
+        consumer,
+        message_id = %id,
+        retry,
+        wait_ms = wait.as_millis() as u64,
+        "a serialization failure or deadlock rolled the run back; it is run again",
+    );
+}
+
+/// A handler ended the inbox's transaction.
+pub(crate) fn escaped(consumer: &str, id: MessageId, handler: Option<&str>, escape: Escape) {
+    error!(
+        consumer,
+        message_id = %id,
+        handler,
+        "a handler ended the inbox's transaction {escape}. Remove the COMMIT or ROLLBACK from it; \
+         the message is answered with a permanent error",
+    );
+}
+
+/// The answer to a COMMIT was lost.
+pub(crate) fn commit_unknown(consumer: &str, id: MessageId) {
+    warn!(
+        consumer,
+        message_id = %id,
+        "no answer to a COMMIT; the message is claimed anew to find out whether it is durable",
+    );
+}

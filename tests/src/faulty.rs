@@ -1,0 +1,160 @@
+//! [`Faulty`]: a store that fails on demand, around the one under test.
+
+use std::error::Error;
+use std::future::pending;
+use std::time::Duration;
+
+use inbox::{
+    Claim, Claimed, CommitError, Escape, Fault, InboxStore, MessageId, Recorded, Slot, StoreError,
+    UnitOfWork,
+};
+
+use crate::clock::outlive;
+use crate::plan::{ClaimFault, CommitFault, Injected, Open, Plan};
+
+/// Longer than any deadline of the suite.
+const FOR_EVER: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Fails as its [`Plan`] says, and does as the store below it otherwise.
+#[derive(Debug)]
+pub struct Faulty<S> {
+    store: S,
+    plan: Plan,
+}
+
+/// A unit of work of [`Faulty`].
+#[derive(Debug)]
+pub struct FaultyUnit<U> {
+    unit: U,
+    plan: Plan,
+    open: Open,
+}
+
+impl<S> Faulty<S> {
+    pub fn new(store: S, plan: &Plan) -> Self {
+        Self { store, plan: plan.clone() }
+    }
+}
+
+impl<S: InboxStore> InboxStore for Faulty<S> {
+    type Connection = S::Connection;
+    type Unit = FaultyUnit<S::Unit>;
+    type Held = S::Held;
+    const NAME: &'static str = S::NAME;
+
+    async fn check(&self) -> Result<Vec<String>, StoreError> {
+        self.store.check().await
+    }
+
+    async fn claim(
+        &self,
+        claim: Claim<'_>,
+        slot: &mut Slot<Self::Held>,
+    ) -> Result<Claimed<Self::Unit>, StoreError> {
+        match self.plan.next_claim() {
+            ClaimFault::None => {}
+            ClaimFault::Fails(fault) => return Err(Injected::error(fault)),
+            ClaimFault::InFlight => return Ok(Claimed::InFlight),
+            ClaimFault::Stalls => outlive(FOR_EVER).await,
+        }
+        Ok(match self.store.claim(claim, slot).await? {
+            Claimed::Fresh(unit) => {
+                let (plan, open) = (self.plan.clone(), self.plan.opened());
+                Claimed::Fresh(FaultyUnit { unit, plan, open })
+            }
+            Claimed::Duplicate(recorded) => Claimed::Duplicate(recorded),
+            Claimed::InFlight => Claimed::InFlight,
+        })
+    }
+
+    async fn find(
+        &self,
+        consumer: &str,
+        message_id: MessageId,
+    ) -> Result<Option<Recorded>, StoreError> {
+        match self.plan.next_find() {
+            ClaimFault::Fails(fault) => return Err(Injected::error(fault)),
+            ClaimFault::Stalls => outlive(FOR_EVER).await,
+            ClaimFault::None | ClaimFault::InFlight => {}
+        }
+        self.store.find(consumer, message_id).await
+    }
+
+    fn fault_in(&self, error: &(dyn Error + 'static)) -> Option<Fault> {
+        match error.downcast_ref() {
+            Some(Injected(fault)) => Some(*fault),
+            None => self.store.fault_in(error),
+        }
+    }
+}
+
+impl<U: UnitOfWork> UnitOfWork for FaultyUnit<U> {
+    type Connection = U::Connection;
+    type Held = U::Held;
+
+    fn connection(&mut self) -> &mut Self::Connection {
+        self.unit.connection()
+    }
+
+    async fn probe(&mut self) -> Result<bool, StoreError> {
+        self.plan.called("probe");
+        self.unit.probe().await
+    }
+
+    async fn commit(self, slot: &mut Slot<U::Held>) -> Result<(), CommitError> {
+        let Self { unit, plan, open } = self;
+        let answer = match plan.next_commit() {
+            None => unit.commit(slot).await,
+            Some(CommitFault::Refused(fault)) => {
+                rolled_back(unit, slot).await;
+                Err(CommitError::Refused(Injected::error(fault)))
+            }
+            Some(CommitFault::UnknownRolledBack) => {
+                rolled_back(unit, slot).await;
+                Err(CommitError::Unknown(Injected::error(Fault::Other)))
+            }
+            Some(CommitFault::UnknownCommitted) => {
+                unit.commit(slot).await?;
+                Err(CommitError::Unknown(Injected::error(Fault::Other)))
+            }
+            Some(CommitFault::StallsCommitted) => {
+                unit.commit(slot).await?;
+                pending_at_half_time().await
+            }
+            Some(CommitFault::StallsRolledBack) => {
+                rolled_back(unit, slot).await;
+                pending_at_half_time().await
+            }
+            Some(CommitFault::Aborted) => {
+                rolled_back(unit, slot).await;
+                Err(CommitError::Aborted)
+            }
+            Some(CommitFault::Escaped(escape)) => {
+                rolled_back(unit, slot).await;
+                Err(CommitError::Escaped(escape))
+            }
+        };
+        drop(open);
+        answer
+    }
+
+    async fn rollback(self, slot: &mut Slot<U::Held>) -> Result<(), Escape> {
+        let Self { unit, plan, open } = self;
+        if plan.rollback_stalls() {
+            outlive(FOR_EVER).await;
+        }
+        let answer = unit.rollback(slot).await;
+        drop(open);
+        answer
+    }
+}
+
+async fn rolled_back<U: UnitOfWork>(unit: U, slot: &mut Slot<U::Held>) {
+    unit.rollback(slot).await.expect("no handler has ended the transaction");
+}
+
+/// Silence, in which more than the time for the COMMIT passes and less than the whole deadline.
+async fn pending_at_half_time<T>() -> T {
+    outlive(crate::bench::DEADLINE.mul_f64(0.8)).await;
+    pending().await
+}

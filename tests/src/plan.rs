@@ -1,0 +1,174 @@
+//! [`Plan`]: which failures a [`Faulty`](crate::Faulty) store is to inject, and what it has seen.
+
+use std::collections::VecDeque;
+use std::error::Error;
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use inbox::{Escape, Fault, StoreError};
+use tokio::sync::Semaphore;
+
+/// How a claim, or a look-up, fails.
+#[derive(Clone, Copy, Debug)]
+pub enum ClaimFault {
+    /// It is none: the store below answers.
+    None,
+    /// With an error of this kind.
+    Fails(Fault),
+    /// It says that a twin is in flight.
+    InFlight,
+    /// It never answers, and the runtime's clock moves to the dispatch's deadline.
+    Stalls,
+}
+
+/// How a commit fails.
+#[derive(Clone, Copy, Debug)]
+pub enum CommitFault {
+    /// The database rolls back and says so.
+    Refused(Fault),
+    /// Rolled back, but the answer is lost.
+    UnknownRolledBack,
+    /// Committed, but the answer is lost.
+    UnknownCommitted,
+    /// Committed, and then silence.
+    StallsCommitted,
+    /// Rolled back, and then silence.
+    StallsRolledBack,
+    /// The database had aborted the transaction.
+    Aborted,
+    /// A handler had ended the transaction.
+    Escaped(Escape),
+}
+
+/// Shared by a test and its [`Faulty`](crate::Faulty) store.
+#[derive(Clone, Debug, Default)]
+pub struct Plan(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    claims: Mutex<VecDeque<ClaimFault>>,
+    finds: Mutex<VecDeque<ClaimFault>>,
+    commits: Mutex<VecDeque<CommitFault>>,
+    calls: Mutex<Vec<&'static str>>,
+    open: AtomicUsize,
+    claimed: Semaphore,
+    rollback_stalls: AtomicBool,
+}
+
+impl Default for Inner {
+    fn default() -> Self {
+        Self {
+            claims: Mutex::default(),
+            finds: Mutex::default(),
+            commits: Mutex::default(),
+            calls: Mutex::default(),
+            open: AtomicUsize::new(0),
+            claimed: Semaphore::new(0),
+            rollback_stalls: AtomicBool::new(false),
+        }
+    }
+}
+
+/// For the test.
+impl Plan {
+    /// The next claims fail so, one after another; those after them do not.
+    pub fn claims(&self, faults: impl IntoIterator<Item = ClaimFault>) {
+        self.0.claims.lock().unwrap().extend(faults);
+    }
+
+    /// The next look-ups fail so.
+    pub fn finds(&self, faults: impl IntoIterator<Item = ClaimFault>) {
+        self.0.finds.lock().unwrap().extend(faults);
+    }
+
+    /// The next commits fail so.
+    pub fn commits(&self, faults: impl IntoIterator<Item = CommitFault>) {
+        self.0.commits.lock().unwrap().extend(faults);
+    }
+
+    /// The next rollback is never answered.
+    pub fn stall_next_rollback(&self) {
+        self.0.rollback_stalls.store(true, Ordering::SeqCst);
+    }
+
+    /// What the dispatcher has asked of the store, in that order.
+    pub fn calls(&self) -> Vec<&'static str> {
+        self.0.calls.lock().unwrap().clone()
+    }
+
+    /// How many units of work, each with its connection, are open now.
+    pub fn open(&self) -> usize {
+        self.0.open.load(Ordering::SeqCst)
+    }
+
+    /// Waits until a claim has been asked for.
+    pub async fn claim_asked(&self) {
+        self.0.claimed.acquire().await.unwrap().forget();
+    }
+}
+
+/// For the store.
+impl Plan {
+    pub(crate) fn next_claim(&self) -> ClaimFault {
+        self.called("claim");
+        self.0.claimed.add_permits(1);
+        self.0.claims.lock().unwrap().pop_front().unwrap_or(ClaimFault::None)
+    }
+
+    pub(crate) fn next_find(&self) -> ClaimFault {
+        self.called("find");
+        self.0.finds.lock().unwrap().pop_front().unwrap_or(ClaimFault::None)
+    }
+
+    pub(crate) fn next_commit(&self) -> Option<CommitFault> {
+        self.called("commit");
+        self.0.commits.lock().unwrap().pop_front()
+    }
+
+    pub(crate) fn rollback_stalls(&self) -> bool {
+        self.called("rollback");
+        self.0.rollback_stalls.swap(false, Ordering::SeqCst)
+    }
+
+    pub(crate) fn called(&self, what: &'static str) {
+        self.0.calls.lock().unwrap().push(what);
+    }
+
+    pub(crate) fn opened(&self) -> Open {
+        self.0.open.fetch_add(1, Ordering::SeqCst);
+        Open(self.clone())
+    }
+}
+
+/// Counts one open unit of work.
+#[derive(Debug)]
+pub(crate) struct Open(Plan);
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.0.0.open.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// A driver's error as [`Faulty`](crate::Faulty) knows it.
+#[derive(Debug)]
+pub struct Injected(pub(crate) Fault);
+
+impl Injected {
+    pub(crate) fn serialization() -> Self {
+        Self(Fault::Serialization)
+    }
+
+    pub(crate) fn error(fault: Fault) -> StoreError {
+        StoreError::new(fault, "injected").with_source(Self(fault))
+    }
+}
+
+impl fmt::Display for Injected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an injected failure")
+    }
+}
+
+impl Error for Injected {}

@@ -1,0 +1,80 @@
+//! The dispatch future is dropped, at any await.
+
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::task::Poll;
+
+use inbox::Outcome;
+
+use crate::bench::Bench;
+use crate::command::{End, envelope};
+use crate::harness::Harness;
+
+/// Polls `future` at most `polls` times and drops it then.
+async fn at_most<F: Future>(polls: u32, future: F) -> Option<F::Output> {
+    let mut future = pin!(future);
+    let mut left = polls;
+    poll_fn(move |context| {
+        if left == 0 {
+            return Poll::Ready(None);
+        }
+        left -= 1;
+        let polled = future.as_mut().poll(context);
+        if polled.is_pending() && left == 0 {
+            return Poll::Ready(None);
+        }
+        polled.map(Some)
+    })
+    .await
+}
+
+/// Far more awaits than a dispatch has.
+const ENOUGH: u32 = 500;
+
+pub async fn a_dispatch_dropped_at_any_await_is_exactly_once_after_redelivery<H: Harness>() {
+    let bench = Bench::<H>::start().await;
+    for polls in 0..ENOUGH {
+        let envelope = envelope([]);
+        let answer = at_most(polls, bench.dispatch(&envelope)).await;
+        let redelivered = bench.dispatch(&envelope).await.expect("the redelivery");
+        if let Some(answer) = answer {
+            assert_eq!(answer.expect("the whole dispatch"), Outcome::Processed);
+            assert_eq!(redelivered, Outcome::SkippedDuplicate);
+            assert!(polls > 1, "nothing was dropped");
+            bench.assert_committed_once(&envelope).await;
+            return;
+        }
+        assert_ne!(redelivered, Outcome::Ignored);
+        assert_eq!(bench.effects_of(&envelope).await, ["0"], "dropped after {polls} polls");
+        assert!(bench.has_row(&envelope).await, "dropped after {polls} polls");
+        assert_eq!(bench.plan.open(), 0, "a unit of work was left open");
+    }
+    panic!("a dispatch of more than {ENOUGH} awaits");
+}
+
+pub async fn a_dispatch_dropped_while_its_handler_runs_is_rolled_back<H: Harness>() {
+    let bench = Bench::<H>::start().await;
+    let envelope = envelope([End::Wait(Box::new(End::Ok))]);
+    tokio::select! {
+        _ = bench.dispatch(&envelope) => panic!("nobody has opened the gate"),
+        () = bench.probe.arrived() => {}
+    }
+    bench.assert_rolled_back_and_reprocessed(&envelope).await;
+}
+
+pub async fn a_failing_dispatch_dropped_at_any_await_leaves_nothing<H: Harness>() {
+    let bench = Bench::<H>::start().await;
+    for polls in 0..ENOUGH {
+        let envelope = envelope([End::Error]);
+        let answer = at_most(polls, bench.dispatch(&envelope)).await;
+        assert_eq!(bench.plan.open(), 0, "a unit of work was left open");
+        bench.assert_usable().await;
+        assert_eq!(bench.effects_of(&envelope).await, [] as [&str; 0], "after {polls} polls");
+        assert!(!bench.has_row(&envelope).await, "dropped after {polls} polls");
+        if let Some(answer) = answer {
+            let _ = answer.expect_err("the whole dispatch");
+            return;
+        }
+    }
+    panic!("a dispatch of more than {ENOUGH} awaits");
+}

@@ -1,0 +1,162 @@
+//! [`suite!`](crate::suite): the list of all tests, for one store.
+
+use std::future::Future;
+
+/// Runs one test on a runtime of its own, of one thread.
+pub fn block_on<F: Future>(test: F) -> F::Output {
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    runtime.enable_all().build().expect("a runtime").block_on(test)
+}
+
+/// Writes one `#[test]` for every test of the suite, on the store of this
+/// [`Harness`](crate::Harness).
+#[macro_export]
+macro_rules! suite {
+    ($harness:ty) => {
+        $crate::tests! {
+            $harness;
+            rows::commit: {
+                a3_a_deferred_constraint_that_fails_at_commit_rolls_back_and_the_next_delivery_runs,
+                a3_a_refused_commit_leaves_nothing_and_the_next_delivery_runs,
+                what_the_store_says_of_a_commit_is_what_is_answered,
+                a_commit_without_answer_whose_row_is_there_is_processed,
+                a_commit_without_answer_whose_row_is_not_there_is_a_store_error,
+                a_commit_nobody_answers_for_until_the_deadline_is_unknown,
+                a_commit_being_found_out_about_waits_for_a_pair_that_is_held,
+            }
+            rows::deadline: {
+                a_claim_nobody_answers_ends_at_the_deadline,
+                a_rollback_nobody_answers_ends_at_the_deadline_and_counts_the_run,
+                a_look_up_that_fails_or_stalls_dead_letters_nothing,
+                a_deadline_not_longer_than_the_handlers_timeouts_is_refused_at_build,
+            }
+            rows::decode: {
+                an_undecodable_payload_is_a_permanent_decode_error_that_says_where,
+                p3_an_undecodable_message_is_isolated_and_the_others_flow,
+                a_processed_message_that_can_no_longer_be_read_is_a_duplicate,
+                the_payload_is_decoded_once_for_each_handler_and_run,
+            }
+            rows::dropped: {
+                a_dispatch_dropped_at_any_await_is_exactly_once_after_redelivery,
+                a_dispatch_dropped_while_its_handler_runs_is_rolled_back,
+                a_failing_dispatch_dropped_at_any_await_leaves_nothing,
+            }
+            rows::envelope: {
+                k5_a_missing_nil_blank_or_oversized_id_is_refused_with_its_reason,
+                a_blank_or_oversized_field_is_refused_naming_the_field,
+                a_payload_over_the_limit_is_refused_and_one_at_the_limit_is_not,
+                the_longest_allowed_texts_are_processed,
+            }
+            rows::escape: {
+                a_handler_that_commits_is_told_so_whatever_it_then_does,
+                a_handler_that_rolls_back_is_told_so_whatever_it_then_does,
+                a_handler_that_commits_and_begins_is_told_so_whatever_it_then_does,
+                a_handler_that_rolls_back_and_begins_is_told_so_whatever_it_then_does,
+                a_handler_that_commits_and_chains_is_told_so_whatever_it_then_does,
+                a_handler_that_rolls_back_and_chains_is_told_so_whatever_it_then_does,
+            }
+            rows::failed_statement: {
+                a_handler_that_swallows_a_failed_statement_never_loses_its_message,
+                a_failed_statement_confined_to_a_savepoint_leaves_the_rest_to_be_committed,
+                an_innocent_later_handler_is_never_blamed_for_an_aborted_transaction,
+            }
+            rows::handler: {
+                a_handler_that_returns_err_is_rolled_back_with_the_original_as_source,
+                an_extractor_that_returns_err_is_the_handlers_error,
+                an_error_marked_permanent_is_permanent,
+                an_error_marked_permanent_behind_other_layers_is_permanent,
+                an_extractors_error_marked_permanent_is_permanent,
+                a_handler_that_panics_is_rolled_back_with_the_panics_text,
+                a_panic_without_text_is_caught_too,
+                a_handler_that_exceeds_its_timeout_is_rolled_back,
+                a_handlers_own_unique_violation_is_never_taken_for_a_duplicate,
+                a_connection_can_be_taken_only_once,
+                a2_the_handlers_connection_is_the_one_that_holds_the_dedup_row,
+                a9_err_panic_and_timeout_leave_no_row_and_reach_the_caller,
+            }
+            rows::id_reuse: {
+                an_id_reused_with_another_event_type_is_answered_by_policy_and_told,
+                an_id_reused_with_an_event_type_nobody_handles_is_a_reused_id,
+                an_id_reused_with_another_source_is_answered_by_policy_where_it_is_kept,
+                an_id_reused_with_another_body_is_answered_by_policy_where_it_is_kept,
+                the_same_message_is_no_reuse_where_everything_is_kept,
+                two_sources_with_one_uuid_are_two_messages_where_ids_are_unique_per_source,
+            }
+            rows::in_flight: {
+                c3_a_twin_that_commits_within_the_claim_wait_makes_ours_a_duplicate,
+                a_twin_that_fails_within_the_claim_wait_lets_ours_run,
+                a_twin_in_flight_longer_than_the_claim_wait_is_in_flight_and_not_counted,
+                a_pair_in_flight_is_asked_for_again_until_it_is_free,
+                a_pair_in_flight_is_given_up_after_the_claim_wait,
+                a_pool_without_a_free_connection_is_transient_and_not_counted,
+                c7_dispatches_at_once_on_a_pool_of_one_all_end,
+            }
+            rows::processed: {
+                handlers_that_return_ok_are_committed_with_the_dedup_row,
+                a_pair_processed_before_is_skipped_and_its_handlers_are_not_started,
+                of_25_messages_and_2_racers_25_are_processed_and_25_skipped,
+                a_message_handed_in_without_its_consumer_is_told_the_consumers,
+                an_inbox_of_one_consumer_takes_messages_without_its_name,
+                a_missing_or_malformed_trace_context_never_stops_processing,
+                a_payload_in_any_json_content_type_is_processed,
+            }
+            rows::savepoint: {
+                a_leaked_savepoint_is_committed_or_rolled_back_as_a_whole_and_truly_told,
+            }
+            rows::serialization: {
+                a7_nothing_of_a_run_survives_into_its_retry,
+                a_claim_that_fails_to_serialize_is_retried_inside,
+                a_store_that_never_serializes_is_a_transient_store_error_in_the_end,
+                a_serialization_failure_inside_the_handlers_error_is_retried_inside,
+                c5_a_retry_waits_without_a_connection,
+                other_failures_are_not_retried_inside,
+            }
+            rows::unhandled: {
+                an_event_type_without_handler_is_unhandled_naming_the_known_types,
+                an_event_type_without_handler_is_ignored_where_the_application_chose_so,
+                a_processed_message_whose_handler_is_gone_is_a_duplicate,
+            }
+            cases::extractors: {
+                extractors_give_what_the_message_carries_in_every_run,
+                a_state_that_was_not_given_or_given_twice_is_refused_at_build,
+            }
+            cases::identity: {
+                k1_two_consumers_of_one_message_both_run_once,
+                k4_the_id_is_the_producers_and_a_missing_one_is_an_error,
+                k4_a_text_id_is_the_same_message_on_every_redelivery,
+                k6_a_retry_later_never_writes_the_dedup_row,
+                k8_renaming_or_moving_the_function_changes_nothing,
+            }
+            cases::privacy: {
+                no_log_line_and_no_error_shows_the_payload,
+            }
+            cases::schema: {
+                c6_a_database_without_the_schema_is_refused_at_build_with_the_remedy,
+                c6_a_migrated_database_passes_its_check,
+            }
+            cases::several_handlers: {
+                k2_handlers_run_in_declared_order_then_by_name_in_one_dedup_decision,
+                k2_the_first_failure_stops_the_rest_and_undoes_what_ran_before,
+                a_second_handler_that_cannot_decode_means_that_the_first_has_not_run,
+            }
+            cases::stop: {
+                a_stopping_inbox_takes_no_more_finishes_what_runs_and_tells_when_done,
+                a_dropped_dispatch_does_not_hold_up_the_stop,
+            }
+        }
+    };
+}
+
+/// What [`suite!`](crate::suite) expands to.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! tests {
+    ($harness:ty; $($folder:ident :: $file:ident : { $($test:ident),* $(,)? })*) => {
+        $($(
+            #[test]
+            fn $test() {
+                $crate::block_on($crate::$folder::$file::$test::<$harness>());
+            }
+        )*)*
+    };
+}
