@@ -5,23 +5,22 @@ mod arguments;
 mod diagnostics;
 mod duration;
 mod event;
+#[cfg(test)]
+mod expansion_tests;
 mod handler;
 mod inbox_path;
 mod item;
 mod names;
 
-#[cfg(test)]
-mod expansion_tests;
-
 use proc_macro::TokenStream;
 
-/// x
+#[doc = include_str!("../docs/inbox_handler.md")]
 #[proc_macro_attribute]
 pub fn inbox_handler(arguments: TokenStream, item: TokenStream) -> TokenStream {
     handler::inbox_handler(arguments.into(), item.into()).into()
 }
 
-/// x
+#[doc = include_str!("../docs/integration_event.md")]
 #[proc_macro_attribute]
 pub fn integration_event(arguments: TokenStream, item: TokenStream) -> TokenStream {
     event::integration_event(arguments.into(), item.into()).into()

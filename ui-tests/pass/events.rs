@@ -112,3 +112,38 @@ fn the_registry_sees_every_event_type_that_reaches_a_handler() {
     let all = ["orders.imported.v1", "orders.placed.v1", "orders.placed.v2", "orders.placed.v3"];
     assert_eq!(accepted, all);
 }
+
+mod a_cycle {
+    //! `build()` refuses it; until then nothing may loop.
+
+    use inbox::integration_event;
+    use serde::Deserialize;
+
+    #[integration_event(name = "cycle.a", upcast_from(B))]
+    #[derive(Deserialize)]
+    pub(super) struct A {}
+
+    #[integration_event(name = "cycle.b", upcast_from(A))]
+    #[derive(Deserialize)]
+    pub(super) struct B {}
+
+    impl From<B> for A {
+        fn from(_: B) -> Self {
+            A {}
+        }
+    }
+
+    impl From<A> for B {
+        fn from(_: A) -> Self {
+            B {}
+        }
+    }
+}
+
+#[test]
+fn two_versions_that_upcast_to_each_other_compile_and_end() {
+    let read = |event_type: &str| a_cycle::A::decode(&Envelope::new("1", event_type, "{}")).is_ok();
+    assert!(read("cycle.a") && read("cycle.b"));
+    assert_eq!(a_cycle::B::UPCASTS[0].event_type(), "cycle.a");
+    assert_eq!(a_cycle::B::UPCASTS[0].older()[0].event_type(), "cycle.b");
+}
