@@ -98,6 +98,9 @@ async fn demonstrate() -> anyhow::Result<bool> {
         proof::render(&proof::compare(&traffic.facts, &database.stock().await?));
     database.close().await;
     report::line(&format!("{table}\n{verdict}"))?;
+    if !counts_hold {
+        progress::say("orders: not every event was delivered and processed as planned");
+    }
     Ok(counts_hold && stock_holds)
 }
 
