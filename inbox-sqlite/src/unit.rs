@@ -64,8 +64,7 @@ impl SqliteUnit {
         if self.writer.refused_a_commit() {
             return Some(Escape::RolledBack);
         }
-        // After a handler's BEGIN there is another one, through which the row would be seen as the
-        // handler left it and not as it is durable.
+        // What a handler's BEGIN opened after it is held by nobody: free the lock before answering.
         let _ = self.writer.rollback_whatever_is_open().await;
         let recorded = find_on(self.writer.connection(), &self.consumer, self.message_id).await;
         match recorded {

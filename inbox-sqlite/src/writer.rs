@@ -14,8 +14,9 @@ use crate::sql;
 /// A connection that goes back to its pool only when it is proven to carry no transaction, and is
 /// closed otherwise: wherever its owner is dropped, no later message can commit what is left on it.
 ///
-/// sqlx's own `Transaction` is not enough: a `begin` that is cancelled in flight returns its
-/// connection to the pool, and whether the transaction was open nobody knows.
+/// sqlx's own `Transaction` is not enough. It rolls back by a count of savepoints, which a cancelled
+/// `begin`, a leaked savepoint or a handler's raw SQL puts wrong, and gives the connection back
+/// whatever came of it.
 pub(crate) struct Writer {
     connection: PoolConnection<Sqlite>,
     /// Whether a transaction may be open. True from before `begin` is sent.

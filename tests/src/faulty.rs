@@ -139,8 +139,10 @@ impl<U: UnitOfWork> UnitOfWork for FaultyUnit<U> {
     }
 
     async fn rollback(self, slot: &mut Slot<U::Held>) -> Result<(), Escape> {
-        self.plan.called("rollback");
-        let Self { unit, open, .. } = self;
+        let Self { unit, plan, open } = self;
+        if plan.rollback_stalls() {
+            outlive(FOR_EVER).await;
+        }
         let answer = unit.rollback(slot).await;
         drop(open);
         answer

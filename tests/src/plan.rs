@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::error::Error;
 use std::fmt;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use inbox::{Escape, Fault, StoreError};
@@ -53,6 +53,7 @@ struct Inner {
     calls: Mutex<Vec<&'static str>>,
     open: AtomicUsize,
     claimed: Semaphore,
+    rollback_stalls: AtomicBool,
 }
 
 impl Default for Inner {
@@ -64,6 +65,7 @@ impl Default for Inner {
             calls: Mutex::default(),
             open: AtomicUsize::new(0),
             claimed: Semaphore::new(0),
+            rollback_stalls: AtomicBool::new(false),
         }
     }
 }
@@ -83,6 +85,11 @@ impl Plan {
     /// The next commits fail so.
     pub fn commits(&self, faults: impl IntoIterator<Item = CommitFault>) {
         self.0.commits.lock().unwrap().extend(faults);
+    }
+
+    /// The next rollback is never answered.
+    pub fn stall_next_rollback(&self) {
+        self.0.rollback_stalls.store(true, Ordering::SeqCst);
     }
 
     /// What the dispatcher has asked of the store, in that order.
@@ -117,6 +124,11 @@ impl Plan {
     pub(crate) fn next_commit(&self) -> Option<CommitFault> {
         self.called("commit");
         self.0.commits.lock().unwrap().pop_front()
+    }
+
+    pub(crate) fn rollback_stalls(&self) -> bool {
+        self.called("rollback");
+        self.0.rollback_stalls.swap(false, Ordering::SeqCst)
     }
 
     pub(crate) fn called(&self, what: &'static str) {

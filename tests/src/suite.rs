@@ -26,6 +26,7 @@ macro_rules! suite {
             }
             rows::deadline: {
                 a_claim_nobody_answers_ends_at_the_deadline,
+                a_rollback_nobody_answers_ends_at_the_deadline_and_counts_the_run,
                 a_look_up_that_fails_or_stalls_dead_letters_nothing,
                 a_deadline_not_longer_than_the_handlers_timeouts_is_refused_at_build,
             }
@@ -85,6 +86,8 @@ macro_rules! suite {
                 c3_a_twin_that_commits_within_the_claim_wait_makes_ours_a_duplicate,
                 a_twin_that_fails_within_the_claim_wait_lets_ours_run,
                 a_twin_in_flight_longer_than_the_claim_wait_is_in_flight_and_not_counted,
+                a_pair_in_flight_is_asked_for_again_until_it_is_free,
+                a_pair_in_flight_is_given_up_after_the_claim_wait,
                 a_pool_without_a_free_connection_is_transient_and_not_counted,
                 c7_dispatches_at_once_on_a_pool_of_one_all_end,
             }

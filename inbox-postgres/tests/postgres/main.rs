@@ -1,5 +1,7 @@
 //! What is PostgreSQL's own about the store; the outcome table is in the conformance suite.
 
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
 mod bed;
 mod check;
 mod claims;
@@ -7,4 +9,6 @@ mod faults;
 mod isolation;
 mod migrations;
 mod sessions;
+mod trips;
+mod unknown_commits;
 mod worker;

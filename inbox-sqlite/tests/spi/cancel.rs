@@ -1,3 +1,4 @@
+use inbox::Slot;
 use inbox::UnitOfWork;
 use sqlx::Connection;
 
@@ -20,8 +21,8 @@ async fn dropped_somewhere(fixture: &Fixture, number: u128, polls: usize) -> Opt
             .unwrap();
         savepoint.commit().await.unwrap();
         match number % 3 {
-            0 => unit.rollback().await.unwrap(),
-            _ => unit.commit().await.unwrap(),
+            0 => unit.rollback(&mut Slot::passing()).await.unwrap(),
+            _ => unit.commit(&mut Slot::passing()).await.unwrap(),
         }
     };
     let mut whole = Box::pin(whole);
@@ -59,7 +60,7 @@ async fn works_on_and_keeps_both_or_neither(fixture: Fixture) {
     }
     assert!(dropped > 30 && done > 30, "{dropped} dropped, {done} done: not all awaits were met");
 
-    fresh(&fixture.store, message(1000)).await.commit().await.unwrap();
+    fresh(&fixture.store, message(1000)).await.commit(&mut Slot::passing()).await.unwrap();
     let odd = "SELECT count(*) FROM effects LEFT JOIN inbox_messages
                ON message_id = unhex(printf('%032x', CAST(what AS INTEGER)))
                WHERE message_id IS NULL";
@@ -75,7 +76,7 @@ async fn a_claim_dropped_while_it_waits_gives_its_place_in_the_queue_up() {
     let fixture = Fixture::application().await;
     let unit = fresh(&fixture.store, message(1)).await;
     assert!(drop_at(1, claim(&fixture.store, message(2))).await.is_none());
-    unit.commit().await.unwrap();
-    fresh(&fixture.store, message(2)).await.commit().await.unwrap();
+    unit.commit(&mut Slot::passing()).await.unwrap();
+    fresh(&fixture.store, message(2)).await.commit(&mut Slot::passing()).await.unwrap();
     assert_eq!(fixture.rows().await, 2);
 }

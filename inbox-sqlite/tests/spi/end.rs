@@ -1,5 +1,5 @@
 use futures_util::TryStreamExt;
-use inbox::{CommitError, Escape, Fault, InboxStore, UnitOfWork};
+use inbox::{CommitError, Escape, Fault, InboxStore, Slot, UnitOfWork};
 use inbox_sqlite::{SqliteInboxStore, SqliteUnit};
 use sqlx::Connection;
 use sqlx::sqlite::{SqliteJournalMode, SqlitePool, SqlitePoolOptions};
@@ -12,7 +12,7 @@ async fn a_failed_statement_leaves_the_rest_to_commit() {
     let mut unit = fresh(&fixture.store, message(1)).await;
     run(&mut unit, EFFECT).await.unwrap();
     run(&mut unit, "INSERT INTO effects VALUES (NULL)").await.unwrap_err();
-    unit.commit().await.unwrap();
+    unit.commit(&mut Slot::passing()).await.unwrap();
     assert_eq!((fixture.rows().await, fixture.effects().await), (1, 1));
 }
 
@@ -26,7 +26,7 @@ async fn a_handlers_begin_is_a_savepoint() {
     let mut savepoint = unit.connection().begin().await.unwrap();
     sqlx::raw_sql(EFFECT).execute(&mut *savepoint).await.unwrap();
     savepoint.commit().await.unwrap();
-    unit.commit().await.unwrap();
+    unit.commit(&mut Slot::passing()).await.unwrap();
     assert_eq!((fixture.rows().await, fixture.effects().await), (1, 1));
 }
 
@@ -41,19 +41,19 @@ async fn leak_a_savepoint(fixture: &Fixture) -> SqliteUnit {
 #[tokio::test]
 async fn a_leaked_savepoint_is_committed_as_a_whole() {
     let fixture = Fixture::application().await;
-    leak_a_savepoint(&fixture).await.commit().await.unwrap();
+    leak_a_savepoint(&fixture).await.commit(&mut Slot::passing()).await.unwrap();
     assert_eq!((fixture.rows().await, fixture.effects().await), (1, 1));
     let connection = fixture.store.pool().acquire().await.unwrap();
     assert!(!connection.is_in_transaction(), "the connection with the leak was given back");
     drop(connection);
-    fresh(&fixture.store, message(2)).await.commit().await.unwrap();
+    fresh(&fixture.store, message(2)).await.commit(&mut Slot::passing()).await.unwrap();
     assert_eq!(fixture.rows().await, 2);
 }
 
 #[tokio::test]
 async fn a_leaked_savepoint_is_rolled_back_as_a_whole() {
     let fixture = Fixture::application().await;
-    leak_a_savepoint(&fixture).await.rollback().await.unwrap();
+    leak_a_savepoint(&fixture).await.rollback(&mut Slot::passing()).await.unwrap();
     assert_eq!((fixture.rows().await, fixture.effects().await), (0, 0));
     assert!(!fixture.store.pool().acquire().await.unwrap().is_in_transaction());
 }
@@ -70,12 +70,12 @@ async fn a_deferred_constraint_that_fails_at_commit_is_told_with_its_code() {
     .unwrap();
     let mut unit = fresh(&fixture.store, message(1)).await;
     run(&mut unit, "INSERT INTO children VALUES (7)").await.unwrap();
-    match unit.commit().await.unwrap_err() {
+    match unit.commit(&mut Slot::passing()).await.unwrap_err() {
         CommitError::Refused(error) => assert_eq!(error.code(), Some("787"), "{error}"),
         other => panic!("{other:?}"),
     }
     assert_eq!(fixture.rows().await, 0);
-    fresh(&fixture.store, message(1)).await.commit().await.unwrap();
+    fresh(&fixture.store, message(1)).await.commit(&mut Slot::passing()).await.unwrap();
 }
 
 #[tokio::test]
@@ -90,12 +90,12 @@ async fn a_commit_that_readers_keep_waiting_is_busy_and_leaves_nothing() {
     let mut reader = pool.acquire().await.unwrap();
     sqlx::raw_sql("BEGIN; SELECT * FROM inbox_messages").execute(&mut *reader).await.unwrap();
 
-    match fresh(&store, message(1)).await.commit().await.unwrap_err() {
+    match fresh(&store, message(1)).await.commit(&mut Slot::passing()).await.unwrap_err() {
         CommitError::Refused(error) => assert_eq!(error.fault(), Fault::Busy, "{error}"),
         other => panic!("{other:?}"),
     }
     sqlx::raw_sql("COMMIT").execute(&mut *reader).await.unwrap();
-    fresh(&store, message(1)).await.commit().await.unwrap();
+    fresh(&store, message(1)).await.commit(&mut Slot::passing()).await.unwrap();
     assert!(store.find(CONSUMER, message(1)).await.unwrap().is_some());
 }
 
@@ -111,7 +111,7 @@ async fn a_commit_hook_of_the_application_that_refuses_is_no_unknown_commit() {
         })
     });
     let store = SqliteInboxStore::new(hooked.connect_with(options(&directory)).await.unwrap());
-    match fresh(&store, message(1)).await.commit().await.unwrap_err() {
+    match fresh(&store, message(1)).await.commit(&mut Slot::passing()).await.unwrap_err() {
         CommitError::Refused(error) => assert_eq!(error.code(), Some("531"), "{error}"),
         other => panic!("{other:?}"),
     }
@@ -140,7 +140,7 @@ async fn a_statement_that_outlives_its_handler_is_stopped_and_nobody_is_blamed()
     for endless in [ENDLESS_READ, ENDLESS_WRITE] {
         let mut unit = fresh(&fixture.store, message(1)).await;
         give_up_on(&mut unit, endless).await;
-        unit.rollback().await.unwrap();
+        unit.rollback(&mut Slot::passing()).await.unwrap();
         assert_eq!((fixture.rows().await, fixture.effects().await), (0, 0));
     }
 }
@@ -152,7 +152,7 @@ async fn a_statement_that_outlives_its_unit_is_stopped() {
         let mut unit = fresh(&fixture.store, message(number)).await;
         give_up_on(&mut unit, endless).await;
         drop(unit);
-        fresh(&fixture.store, message(number)).await.commit().await.unwrap();
+        fresh(&fixture.store, message(number)).await.commit(&mut Slot::passing()).await.unwrap();
     }
     assert_eq!((fixture.rows().await, fixture.effects().await), (2, 0));
 }
@@ -166,10 +166,10 @@ async fn a_full_disk_is_no_escape() {
         let full = full.into_database_error().unwrap();
         assert_eq!(full.code().as_deref(), Some("13"));
         if swallow {
-            let answer = unit.commit().await;
+            let answer = unit.commit(&mut Slot::passing()).await;
             assert!(matches!(answer, Err(CommitError::Aborted)), "{answer:?}");
         } else {
-            unit.rollback().await.unwrap();
+            unit.rollback(&mut Slot::passing()).await.unwrap();
         }
         assert_eq!((fixture.rows().await, fixture.effects().await), (0, 0));
     }
@@ -195,12 +195,12 @@ async fn a_cancelled_begin_takes_the_transaction_along_and_is_found_out() {
     let fixture = Fixture::application().await;
     let mut unit = fresh(&fixture.store, message(1)).await;
     cancel_a_begin(&mut unit).await;
-    unit.rollback().await.unwrap(); // the handler timed out: not its doing
+    unit.rollback(&mut Slot::passing()).await.unwrap(); // the handler timed out: not its doing
 
     let mut unit = fresh(&fixture.store, message(1)).await;
     cancel_a_begin(&mut unit).await;
     run(&mut unit, EFFECT).await.unwrap(); // past the end of the transaction
-    let answer = unit.commit().await;
+    let answer = unit.commit(&mut Slot::passing()).await;
     assert!(matches!(answer, Err(CommitError::Escaped(Escape::RolledBack))), "{answer:?}");
     assert_eq!((fixture.rows().await, fixture.effects().await), (0, 1));
 }
@@ -211,7 +211,7 @@ async fn a_handlers_own_failures_are_recognised_by_their_codes() {
     let mut unit = fresh(&fixture.store, message(1)).await;
     let error = run(&mut unit, "INSERT INTO effects VALUES (NULL)").await.unwrap_err();
     assert_eq!(fixture.store.fault_in(&error), Some(Fault::Other));
-    unit.rollback().await.unwrap();
+    unit.rollback(&mut Slot::passing()).await.unwrap();
     assert_eq!(fixture.store.fault_in(&sqlx::Error::RowNotFound), None);
     assert_eq!(fixture.store.fault_in(&std::fmt::Error), None);
 }

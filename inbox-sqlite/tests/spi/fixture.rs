@@ -6,7 +6,9 @@ use std::pin::pin;
 use std::task::Poll;
 use std::time::Duration;
 
-use inbox::{Claim, Claimed, Envelope, InboxStore, MessageId, Recorded, StoreError, UnitOfWork};
+use inbox::{
+    Claim, Claimed, Envelope, InboxStore, MessageId, Recorded, Slot, StoreError, UnitOfWork,
+};
 use inbox_sqlite::{SqliteInboxStore, SqliteUnit};
 use sqlx::sqlite::{
     SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
@@ -92,7 +94,15 @@ pub(crate) async fn claim(
 ) -> Result<Claimed<SqliteUnit>, StoreError> {
     let envelope = envelope();
     let run_limit = Duration::from_secs(30);
-    store.claim(Claim { consumer: CONSUMER, message_id: id, envelope: &envelope, run_limit }).await
+    let statement_limit = run_limit;
+    let claim = Claim {
+        consumer: CONSUMER,
+        message_id: id,
+        envelope: &envelope,
+        run_limit,
+        statement_limit,
+    };
+    store.claim(claim, &mut Slot::passing()).await
 }
 
 pub(crate) async fn fresh(store: &SqliteInboxStore, id: MessageId) -> SqliteUnit {

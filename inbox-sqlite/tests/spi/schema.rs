@@ -1,4 +1,4 @@
-use inbox::{InboxStore, UnitOfWork};
+use inbox::{InboxStore, Slot, UnitOfWork};
 use inbox_sqlite::{MIGRATIONS, SqliteInboxStore};
 use sqlx::sqlite::SqlitePool;
 use tempfile::TempDir;
@@ -65,7 +65,7 @@ async fn the_tables_may_be_created_by_another_tool() {
     let store = SqliteInboxStore::new(pool);
     assert_eq!(store.check().await.unwrap(), Vec::<String>::new());
     store.migrate().await.unwrap();
-    fresh(&store, message(1)).await.commit().await.unwrap();
+    fresh(&store, message(1)).await.commit(&mut Slot::passing()).await.unwrap();
 }
 
 #[tokio::test]

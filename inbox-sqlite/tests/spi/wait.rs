@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use inbox::{Fault, UnitOfWork};
+use inbox::{Fault, Slot, UnitOfWork};
 use inbox_sqlite::SqliteInboxStore;
 use sqlx::sqlite::{SqlitePool, SqlitePoolOptions};
 
@@ -12,8 +12,8 @@ async fn waiting_longer_than_the_busy_timeout_for_another_message_is_busy() {
     let store = fixture.store.clone().with_busy_timeout(Duration::from_millis(20));
     let unit = fresh(&store, message(1)).await;
     assert_eq!(claim(&store, message(2)).await.unwrap_err().fault(), Fault::Busy);
-    unit.commit().await.unwrap();
-    fresh(&store, message(2)).await.commit().await.unwrap();
+    unit.commit(&mut Slot::passing()).await.unwrap();
+    fresh(&store, message(2)).await.commit(&mut Slot::passing()).await.unwrap();
 }
 
 #[tokio::test]
@@ -24,8 +24,8 @@ async fn waiting_longer_than_the_busy_timeout_for_another_process_is_busy() {
     let unit = fresh(&fixture.store, message(1)).await;
     let error = claim(&store, message(2)).await.unwrap_err();
     assert_eq!((error.fault(), error.code()), (Fault::Busy, Some("5")));
-    unit.commit().await.unwrap();
-    fresh(&store, message(2)).await.commit().await.unwrap();
+    unit.commit(&mut Slot::passing()).await.unwrap();
+    fresh(&store, message(2)).await.commit(&mut Slot::passing()).await.unwrap();
 }
 
 #[tokio::test]
@@ -41,7 +41,7 @@ async fn a_pool_without_a_free_connection_is_busy() {
     let taken = pool.acquire().await.unwrap();
     assert_eq!(claim(&store, message(1)).await.unwrap_err().fault(), Fault::Busy);
     drop(taken);
-    fresh(&store, message(1)).await.commit().await.unwrap();
+    fresh(&store, message(1)).await.commit(&mut Slot::passing()).await.unwrap();
 }
 
 #[tokio::test]
@@ -54,7 +54,7 @@ async fn c7_a_hundred_messages_share_a_pool_of_one() {
         tasks.spawn(async move {
             let mut unit = fresh(&store, message(number)).await;
             run(&mut unit, EFFECT).await.unwrap();
-            unit.commit().await.unwrap();
+            unit.commit(&mut Slot::passing()).await.unwrap();
         });
     }
     while let Some(task) = tasks.join_next().await {
@@ -77,7 +77,7 @@ async fn c7_a_waiting_message_holds_no_connection() {
     assert!(drop_at(1, &mut waiting).await.is_none());
 
     let free = pool.acquire().await.unwrap();
-    unit.commit().await.unwrap();
+    unit.commit(&mut Slot::passing()).await.unwrap();
     assert!(matches!(waiting.await.unwrap(), inbox::Claimed::Fresh(_)));
     drop(free);
 }
@@ -88,6 +88,6 @@ async fn a_twin_waits_and_is_then_a_duplicate() {
     let unit = fresh(&fixture.store, message(1)).await;
     let mut twin = Box::pin(claim(&fixture.store, message(1)));
     assert!(drop_at(1, &mut twin).await.is_none());
-    unit.commit().await.unwrap();
+    unit.commit(&mut Slot::passing()).await.unwrap();
     assert!(matches!(twin.await.unwrap(), inbox::Claimed::Duplicate(_)));
 }

@@ -15,8 +15,16 @@ pub async fn a_claim_nobody_answers_ends_at_the_deadline<H: Harness>() {
     let bench = Bench::<H>::start().await;
     bench.plan.claims([ClaimFault::Stalls]);
     let (envelope, answer) = bench.run(End::Ok).await;
-    let error = answer.transient(Kind::Store, Attempt::Counted);
+    let error = answer.transient(Kind::Store, Attempt::NotCounted);
     assert!(error.to_string().contains("1200s"), "{error}");
+    bench.assert_rolled_back_and_reprocessed(&envelope).await;
+}
+
+pub async fn a_rollback_nobody_answers_ends_at_the_deadline_and_counts_the_run<H: Harness>() {
+    let bench = Bench::<H>::start().await;
+    bench.plan.stall_next_rollback();
+    let (envelope, answer) = bench.run(End::Error).await;
+    let _ = answer.transient(Kind::Store, Attempt::Counted);
     bench.assert_rolled_back_and_reprocessed(&envelope).await;
 }
 
@@ -28,7 +36,7 @@ pub async fn a_look_up_that_fails_or_stalls_dead_letters_nothing<H: Harness>() {
         for (fault, attempt) in [
             (ClaimFault::Fails(Fault::Other), Attempt::Counted),
             (ClaimFault::Fails(Fault::Busy), Attempt::NotCounted),
-            (ClaimFault::Stalls, Attempt::Counted),
+            (ClaimFault::Stalls, Attempt::NotCounted),
         ] {
             bench.plan.finds([fault]);
             let _ = bench.dispatch(envelope).await.transient(Kind::Store, attempt);

@@ -8,20 +8,20 @@ use crate::answer::{Attempt, Failed, link};
 use crate::bench::{Bench, handler};
 use crate::command::{End, envelope};
 use crate::harness::{Harness, StoreOptions};
+use crate::plan::ClaimFault;
 
 /// Long enough for a store to say that it is busy; nothing depends on how long it takes.
-const SOON: Duration = Duration::from_millis(50);
+const SOON: Duration = Duration::from_secs(1);
 
 pub async fn c3_a_twin_that_commits_within_the_claim_wait_makes_ours_a_duplicate<H: Harness>() {
     let (winner, loser) = two_inboxes::<H>().await;
     let envelope = envelope([End::Wait(Box::new(End::Ok))]);
     let steer = async {
-        winner.probe.arrived().await;
         loser.plan.claim_asked().await;
         winner.probe.open();
     };
     let late = async {
-        winner.plan.claim_asked().await;
+        winner.probe.arrived().await;
         loser.dispatch(&envelope).await
     };
     let (won, lost, ()) = tokio::join!(winner.dispatch(&envelope), late, steer);
@@ -36,12 +36,11 @@ pub async fn a_twin_that_fails_within_the_claim_wait_lets_ours_run<H: Harness>()
     let envelope = envelope([End::Wait(Box::new(End::Error))]);
     second.probe.mend();
     let steer = async {
-        first.probe.arrived().await;
         second.plan.claim_asked().await;
         first.probe.open();
     };
     let late = async {
-        first.plan.claim_asked().await;
+        first.probe.arrived().await;
         second.dispatch(&envelope).await
     };
     let (failed, ran, ()) = tokio::join!(first.dispatch(&envelope), late, steer);
@@ -77,6 +76,27 @@ pub async fn a_twin_in_flight_longer_than_the_claim_wait_is_in_flight_and_not_co
     }
     assert_eq!(loser.probe.starts(), 0);
     loser.assert_committed_once(&envelope).await;
+}
+
+pub async fn a_pair_in_flight_is_asked_for_again_until_it_is_free<H: Harness>() {
+    let bench = Bench::<H>::start().await;
+    bench.plan.claims([ClaimFault::InFlight; 3]);
+    let (envelope, answer) = bench.run(End::Ok).await;
+    assert_eq!(answer.unwrap(), Outcome::Processed);
+    assert_eq!(bench.plan.calls(), ["claim", "claim", "claim", "claim", "commit"]);
+    bench.assert_committed_once(&envelope).await;
+}
+
+pub async fn a_pair_in_flight_is_given_up_after_the_claim_wait<H: Harness>() {
+    let bench = Bench::<H>::with(|builder| {
+        builder.claim_wait(Duration::ZERO).register(handler::<H, 0>("obey"))
+    })
+    .await;
+    bench.plan.claims([ClaimFault::InFlight]);
+    let (envelope, answer) = bench.run(End::Ok).await;
+    let _ = answer.transient(Kind::InFlight, Attempt::NotCounted);
+    assert_eq!(bench.plan.calls(), ["claim"]);
+    bench.assert_rolled_back_and_reprocessed(&envelope).await;
 }
 
 pub async fn a_pool_without_a_free_connection_is_transient_and_not_counted<H: Harness>() {
