@@ -15,6 +15,7 @@ use crate::{Error, Result};
 
 /// Each line is the id of the process to end, an empty one that there is none now. A PostgreSQL that was killed leaves a
 /// System V shared memory segment behind, named in its `postmaster.pid`; there are only so many on a machine.
+/// The folder goes only when nobody puts anything into it any more, such as a copy that was under way.
 const SCRIPT: &str = r#"
 folder=$1 signal=$2 server=
 trap '' HUP INT TERM
@@ -28,7 +29,8 @@ if [ -n "$server" ]; then
 fi
 segment=$(sed -n '7s/.* //p' "$folder/data/postmaster.pid")
 if [ -n "$segment" ]; then ipcrm -m "$segment"; fi
-rm -rf -- "$folder" || { sleep 1; rm -rf -- "$folder"; }
+tries=0
+until rm -rf -- "$folder" || [ "$tries" -ge 60 ]; do sleep 0.5; tries=$((tries + 1)); done
 "#;
 
 /// Ends a server and removes its folder when this value or this process goes.
