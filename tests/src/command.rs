@@ -1,6 +1,7 @@
 //! [`Command`]: the event whose payload says how its handlers end.
 
 use std::cell::Cell;
+use std::marker::PhantomData;
 
 use inbox::{DecodeError, Envelope, IntegrationEvent};
 use serde::{Deserialize, Serialize};
@@ -20,7 +21,7 @@ pub struct Command {
     /// Something that must never be shown.
     pub secret: String,
     #[serde(skip, default = "count_decoding")]
-    _decoded: (),
+    _decoded: PhantomData<()>,
 }
 
 impl IntegrationEvent for Command {
@@ -37,8 +38,9 @@ impl IntegrationEvent for Command {
 
 thread_local!(static DECODED: Cell<u32> = const { Cell::new(0) });
 
-fn count_decoding() {
+fn count_decoding() -> PhantomData<()> {
     DECODED.set(DECODED.get() + 1);
+    PhantomData
 }
 
 impl Command {
@@ -47,7 +49,7 @@ impl Command {
 
     pub fn new(ends: impl IntoIterator<Item = End>) -> Self {
         let secret = Self::SECRET.to_owned();
-        Self { ends: ends.into_iter().collect(), secret, _decoded: () }
+        Self { ends: ends.into_iter().collect(), secret, _decoded: PhantomData }
     }
 
     /// How often this test has decoded a command. A test has a thread of its own.
