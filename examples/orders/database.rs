@@ -34,7 +34,8 @@ impl Database {
                 (directory.path().join("orders.sqlite3"), Some(directory))
             }
         };
-        let store = SqliteInboxStore::open(&path).await?;
+        // Its text is whole: with the driver's error below it everything would be said twice.
+        let store = SqliteInboxStore::open(&path).await.map_err(anyhow::Error::msg)?;
         let made = sqlx::raw_sql(sql::TABLES).execute(store.pool()).await;
         made.with_context(|| format!("cannot make the tables in `{}`", path.display()))?;
         Ok(Self { store, temporary })

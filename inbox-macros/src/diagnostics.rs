@@ -33,6 +33,9 @@ impl Errors {
 /// The word of `known` that `word` was probably meant to be.
 pub(crate) fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     let lower = word.to_lowercase();
+    if let Some(begun) = known.iter().find(|known| known.starts_with(&lower)) {
+        return Some(begun);
+    }
     let (distance, best) = known.iter().map(|known| (edits(&lower, known), *known)).min()?;
     let limit = (best.len().max(lower.len()) / 3).max(1);
     (distance <= limit).then_some(best)
@@ -69,6 +72,7 @@ mod tests {
             ("Consumer", Some("consumer")),
             ("consumer_name", None),
             ("timout", Some("timeout")),
+            ("cons", Some("consumer")),
             ("oredr", Some("order")),
             ("create", Some("crate")),
             ("retries", None),

@@ -10,6 +10,9 @@ mod inbox_path;
 mod item;
 mod names;
 
+#[cfg(test)]
+mod expansion_tests;
+
 use proc_macro::TokenStream;
 
 /// x

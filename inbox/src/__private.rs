@@ -2,7 +2,7 @@
 
 use std::future::Future;
 
-use crate::handler::{HandlerError, HandlerFuture};
+use crate::handler::{Handler, HandlerError, HandlerFuture};
 use crate::names::MAX_CONSUMER_CHARS;
 
 pub use crate::decode::{JsonEvent, decode_json};
@@ -37,10 +37,10 @@ pub const fn check_consumer(name: &str) {
 /// Ends the compilation of a handler that takes no transaction context.
 #[track_caller]
 #[expect(clippy::panic, reason = "ends a compilation")]
-pub const fn check_transaction(is_transaction: &[bool]) {
+pub const fn check_transaction<H: Handler>() {
     let mut i = 0;
-    while i < is_transaction.len() {
-        if is_transaction[i] {
+    while i < H::ARGUMENTS.len() {
+        if H::ARGUMENTS[i].is_transaction {
             return;
         }
         i += 1;
@@ -55,10 +55,10 @@ pub const fn check_transaction(is_transaction: &[bool]) {
 /// the first.
 #[track_caller]
 #[expect(clippy::panic, reason = "ends a compilation")]
-pub const fn check_no_second_transaction(is_transaction: &[bool], index: usize) {
+pub const fn check_no_second_transaction<H: Handler>(index: usize) {
     let mut i = 0;
     while i < index {
-        if is_transaction[i] && is_transaction[index] {
+        if H::ARGUMENTS[i].is_transaction && H::ARGUMENTS[index].is_transaction {
             panic!(
                 "this handler takes a second transaction context, and a run has one transaction: \
                  remove it, and pass the first on as `&mut *tx`"

@@ -29,8 +29,8 @@ use crate::envelope::Envelope;
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an integration event",
-    label = "the first argument of a handler is the event",
-    note = "write `#[integration_event(name = \"…\")]` on `{Self}`, or move the event to the first place"
+    label = "not an integration event",
+    note = "write `#[integration_event(name = \"…\")]` on `{Self}`; in a handler, the event is the first argument"
 )]
 pub trait IntegrationEvent: Sized + Send + 'static {
     /// The stable name of the event on the wire: 1–255 characters without control characters.

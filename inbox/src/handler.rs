@@ -51,10 +51,9 @@ pub trait Handler: 'static {
     /// The event this handler receives.
     type Event: IntegrationEvent;
 
-    /// What the arguments need of the inbox, checked by `build()`.
-    fn requirements(needs: &mut Requirements) {
-        let _ = needs;
-    }
+    /// What it takes beside the event, each as [`FromDelivery::ARGUMENT`]. A handler written by hand
+    /// that lists its arguments is checked by `build()` like an annotated one.
+    const ARGUMENTS: &'static [Argument] = &[];
 
     /// Runs the handler once.
     fn call<'a>(event: Self::Event, delivery: Delivery<'a>) -> HandlerFuture<'a>;
@@ -152,6 +151,17 @@ pub trait FromDelivery<'a>: Sized {
     fn requirements(needs: &mut Requirements) {
         let _ = needs;
     }
+
+    /// Both as a value. Leave it as it is.
+    const ARGUMENT: Argument =
+        Argument { is_transaction: Self::IS_TRANSACTION, requirements: Self::requirements };
+}
+
+/// An argument of a handler, as [`Handler::ARGUMENTS`] lists it.
+#[derive(Clone, Copy, Debug)]
+pub struct Argument {
+    pub(crate) is_transaction: bool,
+    pub(crate) requirements: fn(&mut Requirements),
 }
 
 /// A value the application gave to the inbox with

@@ -34,8 +34,8 @@ pub use envelope::{Envelope, EnvelopeId, Headers};
 pub use error::{DispatchError, DispatchErrorKind, InvalidEnvelope};
 pub use event::{IntegrationEvent, Upcast, UpcastFrom};
 pub use handler::{
-    ConsumerName, Deadline, Delivery, DeliveryAttempt, FromDelivery, Handler, HandlerError,
-    HandlerFuture, Requirements, State,
+    Argument, ConsumerName, Deadline, Delivery, DeliveryAttempt, FromDelivery, Handler,
+    HandlerError, HandlerFuture, Requirements, State, StateValue,
 };
 pub use inbox_macros::{inbox_handler, integration_event};
 pub use message_id::MessageId;

@@ -51,7 +51,7 @@ impl HandlerRegistration {
             crate_name: "",
             location: Location::caller(),
             event_id: TypeId::of::<H::Event>,
-            requirements: H::requirements,
+            requirements: requirements::<H>,
             decode: decode::<H>,
             call: call::<H>,
         }
@@ -130,6 +130,10 @@ impl HandlerRegistration {
             name => format!("{file}:{line} (crate {name})"),
         }
     }
+}
+
+fn requirements<H: Handler>(needs: &mut Requirements) {
+    H::ARGUMENTS.iter().for_each(|argument| (argument.requirements)(needs));
 }
 
 fn decode<H: Handler>(envelope: &Envelope) -> Result<ErasedEvent, DecodeError> {

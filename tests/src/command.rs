@@ -1,7 +1,6 @@
 //! [`Command`]: the event whose payload says how its handlers end.
 
 use std::cell::Cell;
-use std::marker::PhantomData;
 
 use inbox::{DecodeError, Envelope, IntegrationEvent};
 use serde::{Deserialize, Serialize};
@@ -20,8 +19,6 @@ pub struct Command {
     pub ends: Vec<End>,
     /// Something that must never be shown.
     pub secret: String,
-    #[serde(skip, default = "count_decoding")]
-    _decoded: PhantomData<()>,
 }
 
 impl IntegrationEvent for Command {
@@ -29,6 +26,7 @@ impl IntegrationEvent for Command {
 
     fn decode(envelope: &Envelope) -> Result<Self, DecodeError> {
         let command = inbox::__private::decode_json(envelope)?;
+        count_decoding();
         match envelope.headers().get(UNREADABLE_AT) {
             Some(at) if at == Self::decoded().to_string() => Err(DecodeError::new("as told")),
             _ => Ok(command),
@@ -38,9 +36,8 @@ impl IntegrationEvent for Command {
 
 thread_local!(static DECODED: Cell<u32> = const { Cell::new(0) });
 
-fn count_decoding() -> PhantomData<()> {
+fn count_decoding() {
     DECODED.set(DECODED.get() + 1);
-    PhantomData
 }
 
 impl Command {
@@ -49,7 +46,7 @@ impl Command {
 
     pub fn new(ends: impl IntoIterator<Item = End>) -> Self {
         let secret = Self::SECRET.to_owned();
-        Self { ends: ends.into_iter().collect(), secret, _decoded: PhantomData }
+        Self { ends: ends.into_iter().collect(), secret }
     }
 
     /// How often this test has decoded a command. A test has a thread of its own.

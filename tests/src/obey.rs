@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use std::time::Instant;
 
 use inbox::{
-    Delivery, FromDelivery, Handler, HandlerError, HandlerFuture, InboxStore, MessageId,
+    Argument, Delivery, FromDelivery, Handler, HandlerError, HandlerFuture, InboxStore, MessageId,
     PermanentError, Requirements, State,
 };
 
@@ -62,13 +62,28 @@ impl<'a> FromDelivery<'a> for Checked {
     }
 }
 
-impl<H: Harness, const N: usize> Handler for Obey<H, N> {
-    type Event = Command;
+/// The transaction context of any store.
+struct Writer<'a, H: Harness>(&'a mut Connection<H>);
+
+impl<'a, H: Harness> FromDelivery<'a> for Writer<'a, H> {
+    const IS_TRANSACTION: bool = true;
+
+    fn from_delivery(delivery: &mut Delivery<'a>) -> Result<Self, HandlerError> {
+        delivery.take_connection().map(Writer)
+    }
 
     fn requirements(needs: &mut Requirements) {
         needs.connection::<Connection<H>>(H::Store::NAME);
-        <State<Probe> as FromDelivery<'_>>::requirements(needs);
     }
+}
+
+impl<H: Harness, const N: usize> Handler for Obey<H, N> {
+    type Event = Command;
+
+    const ARGUMENTS: &'static [Argument] = &[
+        <Writer<'_, H> as FromDelivery<'_>>::ARGUMENT,
+        <State<Probe> as FromDelivery<'_>>::ARGUMENT,
+    ];
 
     fn call<'a>(command: Command, mut delivery: Delivery<'a>) -> HandlerFuture<'a> {
         Box::pin(async move {
@@ -76,11 +91,11 @@ impl<H: Harness, const N: usize> Handler for Obey<H, N> {
             let Checked = delivery.extract()?;
             let message = delivery.message_id().to_string();
             probe.started(N, &message);
-            let connection = delivery.take_connection::<Connection<H>>()?;
+            let Writer(connection) = delivery.extract::<Writer<'_, H>>()?;
             write_effect::<H>(connection, N, &message).await?;
             let end = if probe.is_mended() { End::Ok } else { command.end(N) };
             if let End::TakeConnectionTwice = end {
-                return delivery.take_connection::<Connection<H>>().map(drop);
+                return delivery.extract::<Writer<'_, H>>().map(drop);
             }
             let (id, deadline) = (delivery.message_id(), delivery.deadline());
             let consumer = delivery.consumer();

@@ -36,7 +36,7 @@ async fn configured(_: Happened, _: FakeTx<'_>) -> Result<(), io::Error> {
 #[cfg_attr(debug_assertions, inbox_handler(consumer = "attributes"))]
 #[cfg_attr(not(debug_assertions), inbox_handler(consumer = "attributes"))]
 #[deprecated]
-#[must_use]
+#[must_use = "the answer says whether it went well"]
 async fn deprecated(_: Happened, _: FakeTx<'_>) -> Result<(), io::Error> {
     Ok(())
 }

@@ -2,7 +2,9 @@
 //! asserted is how many errors there are and that each has our sentences in it.
 //!
 //! Beside `fail-rustc/<mistake>/<case>.rs` lies `<case>.expect`: a paragraph for each error, a line
-//! for each sentence that must stand in it.
+//! for its place and for each sentence that must stand in it.
+
+#![expect(clippy::unwrap_used, reason = "a test, also where its functions are no `#[test]`")]
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -108,6 +108,24 @@ fn an_id_is_unique_within_its_source() {
     }
 }
 
+#[tokio::test]
+async fn a_database_that_another_process_keeps_locked_fails_the_line_and_a_rerun_applies_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let db = directory.path().join("stock.db");
+    apply(received("1", "tea", 5), Some(&db));
+    let mut other = open(&db).await;
+    sqlx::raw_sql("BEGIN IMMEDIATE").execute(&mut other).await.unwrap();
+
+    let locked = apply(received("2", "tea", 1), Some(&db));
+
+    assert_eq!((locked.code, locked.counts()), (Some(1), [1, 0, 0, 1, 0]));
+    assert!(locked.problems()[0].1.contains("database is locked"), "{}", locked.stderr);
+    sqlx::raw_sql("ROLLBACK").execute(&mut other).await.unwrap();
+    let again = apply(received("2", "tea", 1), Some(&db));
+    assert_eq!((again.code, again.counts()), (Some(0), [1, 1, 0, 0, 0]));
+    assert_eq!(tables(&db).await.0, ["tea 6 0"]);
+}
+
 #[test]
 fn the_summary_for_people_is_a_table() {
     let directory = tempfile::tempdir().unwrap();

@@ -26,22 +26,25 @@ pub(super) fn expand(handler: &Handler<'_>) -> TokenStream {
     };
     let inbox = handler.inbox.at(Span::call_site());
     let cfgs = cfgs(&function.attributes);
-    let requirements = requirements(handler, arguments);
+    let listed = listed(handler, arguments);
     let call = call(handler, arguments);
     let consumer = consumer(handler);
     let transaction = transaction(handler, arguments);
     let registration = registration(handler);
     let (event_value, delivery) = (local("__event"), local("__delivery"));
+    let deprecated = function.attributes.iter().any(|a| a.path().is_ident("deprecated"));
+    let allow = deprecated.then(|| quote!(#[allow(deprecated)]));
     quote! {
         #function
         #(#cfgs)*
         const _: () = {
+            use #inbox::FromDelivery as __From;
             enum __Handler {}
             #[automatically_derived]
             impl #inbox::Handler for __Handler {
                 type Event = #event;
-                #requirements
-                #[allow(deprecated)]
+                #listed
+                #allow
                 fn call<'__run>(
                     #event_value: Self::Event,
                     mut #delivery: #inbox::Delivery<'__run>,
@@ -56,22 +59,14 @@ pub(super) fn expand(handler: &Handler<'_>) -> TokenStream {
     }
 }
 
-/// Tells `build()` what the arguments need.
-fn requirements(handler: &Handler<'_>, arguments: &[TokenStream]) -> TokenStream {
+/// Lists the arguments, for `build()` and for the checks that rustc runs.
+fn listed(handler: &Handler<'_>, arguments: &[TokenStream]) -> Option<TokenStream> {
     if arguments.is_empty() {
-        return TokenStream::new();
+        return None;
     }
     let inbox = handler.inbox.at(Span::call_site());
-    let needs = local("__needs");
-    let each = arguments.iter().map(|ty| {
-        let from_delivery = from_delivery(handler, ty);
-        quote_spanned!(span(ty)=> #from_delivery::requirements(#needs);)
-    });
-    quote! {
-        fn requirements(#needs: &mut #inbox::Requirements) {
-            #(#each)*
-        }
-    }
+    let each = arguments.iter().map(|ty| quote_spanned!(ty.span()=> <#ty as __From<'_>>::ARGUMENT));
+    Some(quote!(const ARGUMENTS: &'static [#inbox::Argument] = &[#(#each),*];))
 }
 
 /// Makes the arguments and calls the function.
@@ -83,11 +78,9 @@ fn call(handler: &Handler<'_>, arguments: &[TokenStream]) -> TokenStream {
         Some(Type::Reference(_)) => quote!(&#event),
         _ => quote!(#event),
     };
-    let names: Vec<_> = (1..=arguments.len()).map(|n| local(&format!("__argument_{n}"))).collect();
-    let made = arguments.iter().zip(&names).map(|(ty, name)| {
-        let from_delivery = from_delivery(handler, ty);
-        quote_spanned!(span(ty)=> let #name = #from_delivery::from_delivery(&mut #delivery)?;)
-    });
+    let made = arguments
+        .iter()
+        .map(|ty| quote_spanned!(ty.span()=> <#ty as __From<'_>>::from_delivery(&mut #delivery)?));
     // An error about what is returned belongs on the return type, one about the future (it is not
     // `Send`, say) on the function's name.
     let output = match &function.signature.output {
@@ -96,11 +89,12 @@ fn call(handler: &Handler<'_>, arguments: &[TokenStream]) -> TokenStream {
     };
     let (inbox_at_name, inbox_at_output) =
         (handler.inbox.at(name.span()), handler.inbox.at(output));
-    let called = quote_spanned!(name.span()=> #name(#event #(, #names)*).await);
-    let result = quote_spanned!(output=> #inbox_at_output::HandlerOutput::into_result(#called));
+    let called = quote_spanned!(name.span()=> #name(#event #(, #made)*).await);
+    let returned = Ident::new("__returned", output);
+    let result = quote_spanned!(output=> #inbox_at_output::HandlerOutput::into_result(#returned));
     quote_spanned! {name.span()=>
         #inbox_at_name::__private::boxed(async move {
-            #(#made)*
+            let #returned = #called;
             #result
         })
     }
@@ -121,19 +115,14 @@ fn consumer(handler: &Handler<'_>) -> Option<TokenStream> {
 fn transaction(handler: &Handler<'_>, arguments: &[TokenStream]) -> TokenStream {
     let name = handler.function.span();
     let inbox = handler.inbox.at(name);
-    let is_transaction = arguments.iter().map(|ty| {
-        let from_delivery = from_delivery(handler, ty);
-        quote_spanned!(span(ty)=> #from_delivery::IS_TRANSACTION)
-    });
     let is_the_only = arguments.iter().enumerate().skip(1).map(|(index, ty)| {
-        let inbox = handler.inbox.at(span(ty));
-        quote_spanned! {span(ty)=>
-            #inbox::__private::check_no_second_transaction(__TRANSACTIONS, #index);
+        let inbox = handler.inbox.at(ty.span());
+        quote_spanned! {ty.span()=>
+            #inbox::__private::check_no_second_transaction::<__Handler>(#index);
         }
     });
-    let is_there = quote_spanned!(name=> #inbox::__private::check_transaction(__TRANSACTIONS););
+    let is_there = quote_spanned!(name=> #inbox::__private::check_transaction::<__Handler>(););
     quote! {
-        const __TRANSACTIONS: &[::core::primitive::bool] = &[#(#is_transaction),*];
         #is_there
         #(#is_the_only)*
     }
@@ -161,15 +150,6 @@ fn registration(handler: &Handler<'_>) -> TokenStream {
             #new.in_crate(::core::env!("CARGO_PKG_NAME")) #order #timeout
         }
     }
-}
-
-fn from_delivery(handler: &Handler<'_>, ty: &TokenStream) -> TokenStream {
-    let inbox = handler.inbox.at(span(ty));
-    quote_spanned!(span(ty)=> <#ty as #inbox::FromDelivery<'_>>)
-}
-
-fn span(ty: &TokenStream) -> Span {
-    ty.span()
 }
 
 /// The types the inbox makes: the event without its `&`, then the others as they are written.

@@ -110,8 +110,12 @@ impl Bed {
     }
 
     pub(crate) fn builder(&self) -> InboxBuilder<PgInboxStore> {
+        self.builder_on(self.pool.clone())
+    }
+
+    pub(crate) fn builder_on(&self, pool: PgPool) -> InboxBuilder<PgInboxStore> {
         Inbox::builder()
-            .store(self.store())
+            .store(store(pool))
             .state(self.signals.clone())
             .register(HandlerRegistration::new::<Run>(CONSUMER, "run"))
     }

@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use inbox::{
-    ConsumerName, Deadline, Delivery, DeliveryAttempt, Envelope, Handler, HandlerFuture,
-    HandlerRegistration, Headers, Inbox, MessageId, Outcome, Requirements, State,
+    Argument, ConsumerName, Deadline, Delivery, DeliveryAttempt, Envelope, FromDelivery, Handler,
+    HandlerFuture, HandlerRegistration, Headers, Inbox, MessageId, Outcome, State,
 };
 
 use crate::bench::{Bench, CONSUMER, id_of};
@@ -33,9 +33,7 @@ struct Witness;
 impl Handler for Witness {
     type Event = Command;
 
-    fn requirements(needs: &mut Requirements) {
-        needs.state::<Testimony>();
-    }
+    const ARGUMENTS: &'static [Argument] = &[<State<Testimony> as FromDelivery<'_>>::ARGUMENT];
 
     fn call<'a>(_: Command, mut delivery: Delivery<'a>) -> HandlerFuture<'a> {
         Box::pin(async move {

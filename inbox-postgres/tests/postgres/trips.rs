@@ -1,0 +1,81 @@
+//! Round trips, counted at the wire.
+
+use inbox::Outcome;
+use sqlx::PgPool;
+use sqlx::postgres::PgPoolOptions;
+use test_servers::proxy::Proxy;
+
+use crate::bed::{Bed, CONSUMER, message, until};
+
+const WRITE: &str = "INSERT INTO effects VALUES ('a')";
+
+/// A pool of one through a proxy that counts, without the ping before each acquire.
+async fn counted(bed: &Bed) -> (Proxy, PgPool) {
+    let proxy = Proxy::in_front_of(bed.database.direct_url()).unwrap();
+    let url = proxy.url_for(bed.database.direct_url()).unwrap();
+    let options = PgPoolOptions::new().max_connections(1).test_before_acquire(false);
+    (proxy, options.connect(&url).await.unwrap())
+}
+
+/// The statements of a whole message, its connection back in the pool.
+async fn trips_of(proxy: &Proxy, pool: &PgPool, work: impl AsyncFnOnce()) -> usize {
+    until("the connection is back", || async { pool.num_idle() == 1 }).await;
+    proxy.reset();
+    work().await;
+    until("the connection is back", || async { pool.num_idle() == 1 }).await;
+    proxy.round_trips()
+}
+
+/// What everyone writes by hand, and proves nothing.
+async fn by_hand(pool: &PgPool) {
+    let mut tx = pool.begin().await.unwrap();
+    let id = uuid::Uuid::now_v7();
+    sqlx::query("INSERT INTO hand VALUES ($1) ON CONFLICT DO NOTHING")
+        .bind(id)
+        .execute(&mut *tx)
+        .await
+        .unwrap();
+    sqlx::raw_sql(WRITE).execute(&mut *tx).await.unwrap();
+    tx.commit().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_dispatch_makes_no_more_round_trips_than_hand_written_sqlx() {
+    let bed = Bed::new().await;
+    bed.run("CREATE TABLE hand (id uuid PRIMARY KEY)").await;
+    let (proxy, pool) = counted(&bed).await;
+    let inbox = bed.builder_on(pool.clone()).build().await.unwrap();
+    // The first use of a statement's text costs a trip of its own.
+    by_hand(&pool).await;
+    let _ = inbox.dispatch(&message(WRITE)).await.unwrap();
+
+    let hand = trips_of(&proxy, &pool, async || by_hand(&pool).await).await;
+    let ours = trips_of(&proxy, &pool, async || {
+        assert_eq!(inbox.dispatch(&message(WRITE)).await.unwrap(), Outcome::Processed);
+    })
+    .await;
+    // BEGIN, claim, the handler's, proof and COMMIT in one; and the pool's ping at the release.
+    assert_eq!((hand, ours), (5, 5), "{}", proxy.trace());
+
+    let duplicate = message(WRITE);
+    let _ = inbox.dispatch(&duplicate).await.unwrap();
+    let skipped = trips_of(&proxy, &pool, async || {
+        assert_eq!(inbox.dispatch(&duplicate).await.unwrap(), Outcome::SkippedDuplicate);
+    })
+    .await;
+    assert_eq!(skipped, 4, "{}", proxy.trace());
+}
+
+#[tokio::test]
+async fn a_worker_makes_three_round_trips_a_message() {
+    let bed = Bed::new().await;
+    let (proxy, pool) = counted(&bed).await;
+    let inbox = bed.builder_on(pool).build().await.unwrap();
+    let mut worker = inbox.consumer(CONSUMER).unwrap().worker();
+    let _ = worker.dispatch(&message(WRITE)).await.unwrap();
+    proxy.reset();
+    for _ in 0..10 {
+        assert_eq!(worker.dispatch(&message(WRITE)).await.unwrap(), Outcome::Processed);
+    }
+    assert_eq!(proxy.round_trips(), 30, "{}", proxy.trace());
+}
