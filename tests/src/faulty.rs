@@ -51,7 +51,7 @@ impl<S: InboxStore> InboxStore for Faulty<S> {
         claim: Claim<'_>,
         slot: &mut Slot<Self::Held>,
     ) -> Result<Claimed<Self::Unit>, StoreError> {
-        match self.plan.next_claim() {
+        match self.plan.next_claim(!slot.is_empty()) {
             ClaimFault::None => {}
             ClaimFault::Fails(fault) => return Err(Injected::error(fault)),
             ClaimFault::InFlight => return Ok(Claimed::InFlight),
@@ -119,11 +119,11 @@ impl<U: UnitOfWork> UnitOfWork for FaultyUnit<U> {
             }
             Some(CommitFault::StallsCommitted) => {
                 unit.commit(slot).await?;
-                pending_at_half_time().await
+                silence().await
             }
             Some(CommitFault::StallsRolledBack) => {
                 rolled_back(unit, slot).await;
-                pending_at_half_time().await
+                silence().await
             }
             Some(CommitFault::Aborted) => {
                 rolled_back(unit, slot).await;
@@ -154,7 +154,7 @@ async fn rolled_back<U: UnitOfWork>(unit: U, slot: &mut Slot<U::Held>) {
 }
 
 /// Silence, in which more than the time for the COMMIT passes and less than the whole deadline.
-async fn pending_at_half_time<T>() -> T {
+async fn silence<T>() -> T {
     outlive(crate::bench::DEADLINE.mul_f64(0.8)).await;
     pending().await
 }

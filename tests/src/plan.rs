@@ -51,6 +51,7 @@ struct Inner {
     finds: Mutex<VecDeque<ClaimFault>>,
     commits: Mutex<VecDeque<CommitFault>>,
     calls: Mutex<Vec<&'static str>>,
+    held: Mutex<Vec<bool>>,
     open: AtomicUsize,
     claimed: Semaphore,
     rollback_stalls: AtomicBool,
@@ -63,6 +64,7 @@ impl Default for Inner {
             finds: Mutex::default(),
             commits: Mutex::default(),
             calls: Mutex::default(),
+            held: Mutex::default(),
             open: AtomicUsize::new(0),
             claimed: Semaphore::new(0),
             rollback_stalls: AtomicBool::new(false),
@@ -97,6 +99,11 @@ impl Plan {
         self.0.calls.lock().unwrap().clone()
     }
 
+    /// For each claim, whether the dispatch held a connection when it asked.
+    pub fn held_at_claims(&self) -> Vec<bool> {
+        self.0.held.lock().unwrap().clone()
+    }
+
     /// How many units of work, each with its connection, are open now.
     pub fn open(&self) -> usize {
         self.0.open.load(Ordering::SeqCst)
@@ -110,8 +117,9 @@ impl Plan {
 
 /// For the store.
 impl Plan {
-    pub(crate) fn next_claim(&self) -> ClaimFault {
+    pub(crate) fn next_claim(&self, holds: bool) -> ClaimFault {
         self.called("claim");
+        self.0.held.lock().unwrap().push(holds);
         self.0.claimed.add_permits(1);
         self.0.claims.lock().unwrap().pop_front().unwrap_or(ClaimFault::None)
     }

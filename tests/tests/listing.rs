@@ -1,4 +1,5 @@
 //! A test that no store runs is found here.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "all of it is tests")]
 
 use std::fs;
 use std::path::Path;

@@ -1,6 +1,5 @@
 //! The suite on PostgreSQL: each message through the pool, and through workers.
-
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "all of it is tests")]
 
 use conformance::{Features, Harness, Held, Nested, StoreOptions};
 use inbox::HandlerError;

@@ -1,7 +1,6 @@
 //! The suite on SQLite, in a file: on a pool whose commits the store guards, and on a pool of the
 //! application's that it leaves alone.
-
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "all of it is tests")]
 
 use std::path::PathBuf;
 

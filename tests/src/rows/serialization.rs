@@ -67,6 +67,8 @@ pub async fn c5_a_retry_waits_without_a_connection<H: Harness>() {
     let (retried_answer, between_answer) = tokio::join!(bench.dispatch(&retried), other);
     assert_eq!(retried_answer.unwrap(), Outcome::Processed);
     assert_eq!(between_answer.unwrap(), Outcome::Processed);
+    let held = bench.plan.held_at_claims();
+    assert!(held.iter().all(|held| !held), "a connection was held over a wait: {held:?}");
     bench.assert_committed_once(&retried).await;
 }
 
