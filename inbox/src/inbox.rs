@@ -10,7 +10,7 @@ use crate::envelope::{Envelope, EnvelopeRules};
 use crate::error::{DispatchError, Failure};
 use crate::handler::States;
 use crate::outcome::Outcome;
-use crate::registration::{HandlerRegistration, linked_handlers};
+use crate::registration::{Handlers, linked_handlers};
 use crate::registry::{ConsumerTable, Registry};
 use crate::stop::StopHandle;
 use crate::store::{InboxStore, Slot};
@@ -111,8 +111,8 @@ impl<S: InboxStore> Inbox<S> {
     }
 
     /// The handlers this inbox runs, sorted by consumer, event type and running order.
-    pub fn handlers(&self) -> &[HandlerRegistration] {
-        self.core.registry.handlers()
+    pub fn handlers(&self) -> Handlers<'_> {
+        Handlers(self.core.registry.handlers())
     }
 
     /// The store.

@@ -42,7 +42,7 @@ pub use message_id::MessageId;
 pub use outcome::Outcome;
 pub use output::{HandlerOutput, IntoHandlerError};
 pub use permanent::{Permanent, PermanentError, PermanentResult};
-pub use registration::{DEFAULT_HANDLER_TIMEOUT, HandlerRegistration, linked_handlers};
+pub use registration::{DEFAULT_HANDLER_TIMEOUT, HandlerRegistration, Handlers, linked_handlers};
 pub use stop::StopHandle;
 pub use store::{
     Claim, Claimed, CommitError, Escape, Fault, Fingerprint, InboxStore, Recorded, Slot,
