@@ -179,6 +179,15 @@ impl Deref for Handlers<'_> {
     }
 }
 
+impl<'a> IntoIterator for Handlers<'a> {
+    type Item = &'a HandlerRegistration;
+    type IntoIter = std::slice::Iter<'a, HandlerRegistration>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.iter()
+    }
+}
+
 impl fmt::Display for Handlers<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const HEAD: [&str; 6] = ["consumer", "event type", "order", "handler", "timeout", "place"];
