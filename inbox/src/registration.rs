@@ -171,6 +171,13 @@ impl fmt::Display for HandlerRegistration {
 #[derive(Clone, Copy, Debug)]
 pub struct Handlers<'a>(pub(crate) &'a [HandlerRegistration]);
 
+impl<'a> Handlers<'a> {
+    /// One after the other, in their order.
+    pub fn iter(self) -> std::slice::Iter<'a, HandlerRegistration> {
+        self.0.iter()
+    }
+}
+
 impl Deref for Handlers<'_> {
     type Target = [HandlerRegistration];
 
@@ -184,7 +191,7 @@ impl<'a> IntoIterator for Handlers<'a> {
     type IntoIter = std::slice::Iter<'a, HandlerRegistration>;
 
     fn into_iter(self) -> Self::IntoIter {
-        self.0.iter()
+        self.iter()
     }
 }
 
