@@ -12,14 +12,9 @@ use crate::store::{Escape, Recorded};
 /// The one line at start that says what this inbox runs.
 pub(crate) fn started(registry: &Registry, store: &str) {
     let handlers = registry.handlers();
-    let consumers: Vec<_> = registry
-        .consumers()
-        .iter()
-        .map(|table| {
-            let of_it = handlers.iter().filter(|handler| handler.consumer == table.name).count();
-            format!("{} ({of_it})", table.name)
-        })
-        .collect();
+    let by_consumer = handlers.chunk_by(|a, b| a.consumer == b.consumer); // they are sorted by it
+    let consumers: Vec<_> =
+        by_consumer.map(|of_it| format!("{} ({})", of_it[0].consumer, of_it.len())).collect();
     let mut crates: Vec<_> = handlers.iter().map(|handler| handler.crate_name).collect();
     crates.retain(|name| !name.is_empty());
     crates.sort_unstable();

@@ -1,9 +1,12 @@
 //! A database of one test, a store on it, and a handler that does what its message says.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::task::Poll;
 use std::time::Duration;
 
+use futures_util::future::poll_fn;
 use inbox::{
     DecodeError, Delivery, Envelope, Handler, HandlerFuture, HandlerRegistration, Inbox,
     InboxBuilder, IntegrationEvent, State,
@@ -114,10 +117,7 @@ impl Bed {
     }
 
     pub(crate) fn builder_on(&self, pool: PgPool) -> InboxBuilder<PgInboxStore> {
-        Inbox::builder()
-            .store(store(pool))
-            .state(self.signals.clone())
-            .register(HandlerRegistration::new::<Run>(CONSUMER, "run"))
+        inbox_on(pool, self.signals.clone())
     }
 
     pub(crate) async fn inbox(&self) -> Inbox<PgInboxStore> {
@@ -174,4 +174,34 @@ pub(crate) async fn until<F: Future<Output = bool>>(what: &str, mut holds: impl 
         }
     });
     patience.await.unwrap_or_else(|_| panic!("never came to be: {what}"));
+}
+
+pub(crate) fn inbox_on(pool: PgPool, signals: Signals) -> InboxBuilder<PgInboxStore> {
+    Inbox::builder()
+        .store(store(pool))
+        .state(signals)
+        .register(HandlerRegistration::new::<Run>(CONSUMER, "run"))
+}
+
+/// Polls a future `polls` times at most, then does `last` and drops it.
+pub(crate) async fn abort_after<F: Future>(
+    future: F,
+    polls: u32,
+    last: impl Fn(),
+) -> Option<F::Output> {
+    let mut future = pin!(future);
+    let mut left = polls;
+    poll_fn(|context| {
+        if left == 0 {
+            last();
+            return Poll::Ready(None);
+        }
+        left -= 1;
+        let polled = future.as_mut().poll(context).map(Some);
+        if polled.is_pending() && left == 0 {
+            context.waker().wake_by_ref(); // die where it stopped, not when it would go on
+        }
+        polled
+    })
+    .await
 }

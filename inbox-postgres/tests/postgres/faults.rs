@@ -1,13 +1,10 @@
 //! Escapes, aborts, cancellation and lost connections.
 
-use std::pin::pin;
-use std::task::Poll;
 use std::time::Duration;
 
-use futures_util::future::poll_fn;
 use inbox::{DispatchErrorKind, Escape, Outcome};
 
-use crate::bed::{Bed, CONSUMER, message, until};
+use crate::bed::{Bed, CONSUMER, abort_after, message, until};
 
 const WRITE: &str = "INSERT INTO effects VALUES ('a')";
 
@@ -70,20 +67,6 @@ async fn a_deferred_constraint_is_told_by_code_and_name_without_detail() {
     assert_eq!(bed.rows().await, 0);
 }
 
-/// Polls a future `polls` times at most, then drops it.
-async fn abort_after<F: Future>(future: F, polls: u32) -> Option<F::Output> {
-    let mut future = pin!(future);
-    let mut left = polls;
-    poll_fn(|context| {
-        if left == 0 {
-            return Poll::Ready(None);
-        }
-        left -= 1;
-        future.as_mut().poll(context).map(Some)
-    })
-    .await
-}
-
 #[tokio::test]
 async fn a5_dispatches_aborted_at_every_await_poison_no_connection() {
     let bed = Bed::with(|pool| pool.max_connections(1), |session| session).await;
@@ -93,8 +76,8 @@ async fn a5_dispatches_aborted_at_every_await_poison_no_connection() {
         for through_worker in [false, true] {
             let envelope = message(WRITE);
             match through_worker {
-                true => drop(abort_after(worker.dispatch(&envelope), polls).await),
-                false => drop(abort_after(inbox.dispatch(&envelope), polls).await),
+                true => drop(abort_after(worker.dispatch(&envelope), polls, || ()).await),
+                false => drop(abort_after(inbox.dispatch(&envelope), polls, || ()).await),
             }
             let answer = inbox.dispatch(&envelope).await.unwrap();
             assert!(matches!(answer, Outcome::Processed | Outcome::SkippedDuplicate));
@@ -168,4 +151,68 @@ async fn a_leaked_savepoint_is_committed_whole_and_its_connection_closed() {
     assert_eq!(inbox.dispatch(&message("")).await.unwrap(), Outcome::Processed);
     assert_eq!((bed.effects().await, bed.rows().await), (1, 1));
     assert_ne!(bed.number(pid).await, before);
+}
+
+#[tokio::test]
+async fn a4_a_swallowed_error_never_yields_ok() {
+    use inbox::{Delivery, Handler, HandlerFuture, HandlerRegistration, Inbox};
+    use inbox_postgres::PgTx;
+    use sqlx::{Acquire as _, Executor as _};
+
+    struct Swallow;
+    impl Handler for Swallow {
+        type Event = crate::bed::Script;
+        fn call<'a>(_event: Self::Event, mut delivery: Delivery<'a>) -> HandlerFuture<'a> {
+            Box::pin(async move {
+                let mut tx: PgTx<'_> = delivery.extract()?;
+                tx.execute(WRITE).await?;
+                let _ = tx.execute("SELECT 1/0").await;
+                Ok(())
+            })
+        }
+    }
+    struct Confine;
+    impl Handler for Confine {
+        type Event = crate::bed::Script;
+        fn call<'a>(_event: Self::Event, mut delivery: Delivery<'a>) -> HandlerFuture<'a> {
+            Box::pin(async move {
+                let mut tx: PgTx<'_> = delivery.extract()?;
+                tx.execute(WRITE).await?;
+                let mut confined = tx.begin().await?;
+                let _ = confined.execute("SELECT 1/0").await;
+                Ok(confined.rollback().await?)
+            })
+        }
+    }
+
+    let bed = Bed::new().await;
+    let on = |registration| Inbox::builder().store(bed.store()).register(registration).build();
+    let swallowing = on(HandlerRegistration::new::<Swallow>(CONSUMER, "swallow")).await.unwrap();
+    let envelope = message("");
+    for _ in 0..3 {
+        let error = swallowing.dispatch(&envelope).await.unwrap_err();
+        assert_eq!(error.kind(), DispatchErrorKind::TransactionAborted);
+        assert_eq!(error.handler(), Some("swallow"));
+        assert_eq!((bed.effects().await, bed.rows().await), (0, 0));
+    }
+    let confining = on(HandlerRegistration::new::<Confine>(CONSUMER, "confine")).await.unwrap();
+    assert_eq!(confining.dispatch(&envelope).await.unwrap(), Outcome::Processed);
+    assert_eq!((bed.effects().await, bed.rows().await), (1, 1));
+}
+
+#[tokio::test]
+async fn a8_everything_is_there_after_a_hundred_concurrent_dispatches() {
+    let bed = Bed::with(|pool| pool.max_connections(8), |session| session).await;
+    let inbox = bed.inbox().await;
+    let script = [WRITE; 5].join("; ");
+    let dispatches: Vec<_> = (0..100)
+        .map(|_| {
+            let (inbox, envelope) = (inbox.clone(), message(&script));
+            tokio::spawn(async move { inbox.dispatch(&envelope).await })
+        })
+        .collect();
+    for dispatch in dispatches {
+        assert_eq!(dispatch.await.unwrap().unwrap(), Outcome::Processed);
+    }
+    assert_eq!((bed.effects().await, bed.rows().await), (500, 100));
 }

@@ -5,6 +5,7 @@
 mod bed;
 mod check;
 mod claims;
+mod crashes;
 mod faults;
 mod isolation;
 mod migrations;
