@@ -1,10 +1,11 @@
 //! `check()`: proof that the schema is there and that no setting endangers the promise.
 
-use inbox::StoreError;
+use inbox::{Slot, StoreError};
 use sqlx::{PgConnection, PgPool, Row};
 
 use crate::error::store_error;
 use crate::schema::{self, SchemaName};
+use crate::unit::Lease;
 
 /// Answers everything that is wrong, each with its remedy.
 pub(crate) async fn check(
@@ -13,17 +14,20 @@ pub(crate) async fn check(
     fsync_off_is_accepted: bool,
 ) -> Result<Vec<String>, StoreError> {
     let failed = |error| store_error("checking the inbox's schema and settings", error);
-    let mut connection = pool.acquire().await.map_err(failed)?;
-    let mut problems = settings(&mut connection, fsync_off_is_accepted).await.map_err(failed)?;
-    let version = schema::version(&mut connection, schema).await;
+    // In a transaction, so that a pooler sends the two halves of each unnamed statement to one server.
+    let mut lease = Lease::open(pool.acquire().await.map_err(failed)?).await?;
+    let connection = lease.connection();
+    let mut problems = settings(connection, fsync_off_is_accepted).await.map_err(failed)?;
+    let version = schema::version(connection, schema).await;
     match version.as_ref().map(|version| version_problem(schema, *version)) {
         Ok(Some(problem)) => problems.push(problem),
-        Ok(None) => problems.extend(grants(&mut connection, schema).await.map_err(failed)?),
+        Ok(None) => problems.extend(grants(connection, schema).await.map_err(failed)?),
         Err(_) => problems.push(format!(
             "the role may not read `{schema}.migrations`: {}",
             grant(schema, "SELECT ON ALL TABLES IN SCHEMA")
         )),
     }
+    lease.end(&mut Slot::passing()).await?;
     Ok(problems)
 }
 

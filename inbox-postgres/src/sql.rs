@@ -120,5 +120,5 @@ pub(crate) const ROLLBACK: &str = guarded!("ROLLBACK AND CHAIN");
 /// Ends a transaction in which no handler ran, or an aborted one, of which nothing can be asked.
 pub(crate) const ROLLBACK_AND_CHAIN: &str = "ROLLBACK AND CHAIN";
 
-/// Ends whatever transaction a handler left behind.
-pub(crate) const ROLLBACK_ANY: &str = "ROLLBACK";
+/// Ends whatever transaction a handler left behind, and opens one of our own to look in.
+pub(crate) const START_OVER: &str = "ROLLBACK; BEGIN";

@@ -15,7 +15,7 @@ use crate::check;
 use crate::error::{ends_the_session, fault_in, store_error};
 use crate::schema::{self, SchemaName};
 use crate::sql::{Statements, safe};
-use crate::unit::{PgHeld, PgUnit, Row};
+use crate::unit::{Lease, PgHeld, PgUnit, Row};
 
 /// What the store is called in messages.
 pub(crate) const NAME: &str = "PostgreSQL";
@@ -225,15 +225,23 @@ impl InboxStore for PgInboxStore {
         consumer: &str,
         message_id: MessageId,
     ) -> Result<Option<Recorded>, StoreError> {
-        let found = sqlx::query(safe(&self.statements.find))
+        let failed = |error| store_error("looking a message up", error);
+        let query = sqlx::query(safe(&self.statements.find))
             .bind(consumer)
             .bind(message_id.as_uuid())
-            .persistent(self.options.named_statements)
-            .fetch_optional(&self.pool)
-            .await;
-        let row = found.map_err(|error| store_error("looking a message up", error))?;
+            .persistent(self.options.named_statements);
+        let row = if self.options.named_statements {
+            query.fetch_optional(&self.pool).await.map_err(failed)?
+        } else {
+            // An unnamed statement is parsed in one round trip and run in the next; only in a
+            // transaction does a pooler send both to one server.
+            let mut lease = Lease::open(self.pool.acquire().await.map_err(failed)?).await?;
+            let row = query.fetch_optional(lease.connection()).await.map_err(failed)?;
+            lease.end(&mut Slot::passing()).await?;
+            row
+        };
         let recorded = row.map(|row| recorded(&row)).transpose();
-        Ok(recorded.map_err(|error| store_error("looking a message up", error))?.flatten())
+        Ok(recorded.map_err(failed)?.flatten())
     }
 
     fn fault_in(&self, error: &(dyn Error + 'static)) -> Option<Fault> {

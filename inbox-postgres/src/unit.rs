@@ -28,8 +28,33 @@ pub(crate) struct Lease {
 }
 
 impl Lease {
-    fn connection(&mut self) -> &mut PgConnection {
+    /// Opens a transaction at sqlx's depth 1, so that a handler's own `begin()` is a savepoint.
+    pub(crate) async fn open(connection: PoolConnection<Postgres>) -> Result<Self, StoreError> {
+        let mut lease = Self { connection, clean: false };
+        let begun = Manager::begin(lease.connection(), Some(sql::BEGIN.into_sql_str()));
+        begun.await.map_err(|error| store_error("opening a transaction", error))?;
+        Ok(lease)
+    }
+
+    pub(crate) fn connection(&mut self) -> &mut PgConnection {
         &mut self.connection
+    }
+
+    /// Ends a transaction in which no handler ran.
+    pub(crate) async fn end(mut self, slot: &mut Slot<PgHeld>) -> Result<(), StoreError> {
+        let ended = self.connection().execute(sql::ROLLBACK_AND_CHAIN).await;
+        ended.map_err(|error| store_error("ending a transaction", error))?;
+        self.rest(slot);
+        Ok(())
+    }
+
+    /// Puts the connection, with its chained transaction, into the slot; unless a handler left a
+    /// savepoint open behind sqlx's back (by `mem::forget`): its count of open savepoints would be
+    /// wrong for ever, and it is closed.
+    fn rest(mut self, slot: &mut Slot<PgHeld>) {
+        if Manager::get_transaction_depth(self.connection()) == 1 {
+            slot.put(PgHeld(Some(self)));
+        }
     }
 }
 
@@ -78,15 +103,11 @@ pub(crate) struct Row {
 }
 
 impl PgUnit {
-    /// Opens the transaction at sqlx's depth 1, so that a handler's own `begin()` is a savepoint.
     pub(crate) async fn open(
         connection: PoolConnection<Postgres>,
         row: Row,
     ) -> Result<Self, StoreError> {
-        let mut lease = Lease { connection, clean: false };
-        let begun = Manager::begin(lease.connection(), Some(sql::BEGIN.into_sql_str()));
-        begun.await.map_err(|error| store_error("opening a transaction", error))?;
-        Ok(Self { lease, row })
+        Ok(Self { lease: Lease::open(connection).await?, row })
     }
 
     /// Takes up the transaction that the last message's COMMIT AND CHAIN has opened.
@@ -95,11 +116,8 @@ impl PgUnit {
     }
 
     /// Ends a transaction in which no handler ran.
-    pub(crate) async fn close(mut self, slot: &mut Slot<PgHeld>) -> Result<(), StoreError> {
-        let ended = self.lease.connection().execute(sql::ROLLBACK_AND_CHAIN).await;
-        ended.map_err(|error| store_error("ending a transaction", error))?;
-        self.rest(slot);
-        Ok(())
+    pub(crate) async fn close(self, slot: &mut Slot<PgHeld>) -> Result<(), StoreError> {
+        self.lease.end(slot).await
     }
 
     /// Runs one of the guarded queries. On failure the flag tells whether the proof had passed.
@@ -115,13 +133,9 @@ impl PgUnit {
         }
     }
 
-    /// Puts the connection, with its chained transaction, into the slot; unless a handler left a
-    /// savepoint open behind sqlx's back (by `mem::forget`): its count of open savepoints would be
-    /// wrong for ever, and it is closed.
-    fn rest(mut self, slot: &mut Slot<PgHeld>) {
-        if Manager::get_transaction_depth(self.lease.connection()) == 1 {
-            slot.put(PgHeld(Some(self.lease)));
-        }
+    /// Puts the connection into the slot; see [`Lease::rest`].
+    fn rest(self, slot: &mut Slot<PgHeld>) {
+        self.lease.rest(slot);
     }
 
     /// The same after the server ended the transaction by itself, as it does when a COMMIT fails.
@@ -145,7 +159,7 @@ impl PgUnit {
         let Row { find, consumer, message_id } = self.row.clone();
         let connection = self.lease.connection();
         // Its answer tells nothing: there may be no transaction to end.
-        let _ = connection.execute(sql::ROLLBACK_ANY).await;
+        let _ = connection.execute(sqlx::raw_sql(sql::START_OVER)).await;
         let found = sqlx::query(sql::safe(&find))
             .bind(consumer)
             .bind(message_id.as_uuid())

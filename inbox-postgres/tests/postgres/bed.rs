@@ -113,11 +113,7 @@ impl Bed {
     }
 
     pub(crate) fn builder(&self) -> InboxBuilder<PgInboxStore> {
-        self.builder_on(self.pool.clone())
-    }
-
-    pub(crate) fn builder_on(&self, pool: PgPool) -> InboxBuilder<PgInboxStore> {
-        inbox_on(pool, self.signals.clone())
+        inbox_on(self.pool.clone(), self.signals.clone())
     }
 
     pub(crate) async fn inbox(&self) -> Inbox<PgInboxStore> {
@@ -129,8 +125,12 @@ impl Bed {
     }
 
     pub(crate) async fn number(&self, sql: &str) -> i64 {
+        // In a transaction: a pooler may send the two halves of an unnamed statement to two servers.
+        let mut tx = self.pool.begin().await.unwrap();
         let query = sqlx::query_scalar(AssertSqlSafe(sql.to_owned())).persistent(false);
-        query.fetch_one(&self.pool).await.unwrap()
+        let number = query.fetch_one(&mut *tx).await.unwrap();
+        tx.rollback().await.unwrap();
+        number
     }
 
     pub(crate) async fn effects(&self) -> i64 {
@@ -160,10 +160,12 @@ impl Bed {
 /// Behind a PgBouncer that does not follow named statements where the run goes through one.
 pub(crate) fn store(pool: PgPool) -> PgInboxStore {
     let store = PgInboxStore::new(pool).accept_fsync_off();
-    match std::env::var_os("INBOX_TEST_THROUGH") {
-        Some(_) => store.without_named_statements(),
-        None => store,
-    }
+    if through_a_pooler() { store.without_named_statements() } else { store }
+}
+
+/// Whether this run goes through PgBouncer.
+pub(crate) fn through_a_pooler() -> bool {
+    std::env::var("INBOX_TEST_THROUGH").is_ok_and(|through| !through.is_empty())
 }
 
 /// Waits until a condition holds, asking again every few milliseconds.
@@ -177,8 +179,12 @@ pub(crate) async fn until<F: Future<Output = bool>>(what: &str, mut holds: impl 
 }
 
 pub(crate) fn inbox_on(pool: PgPool, signals: Signals) -> InboxBuilder<PgInboxStore> {
+    inbox_with(store(pool), signals)
+}
+
+pub(crate) fn inbox_with(store: PgInboxStore, signals: Signals) -> InboxBuilder<PgInboxStore> {
     Inbox::builder()
-        .store(store(pool))
+        .store(store)
         .state(signals)
         .register(HandlerRegistration::new::<Run>(CONSUMER, "run"))
 }

@@ -2,7 +2,7 @@
 
 use inbox::Outcome;
 
-use crate::bed::{Bed, message};
+use crate::bed::{Bed, message, through_a_pooler};
 
 const LEVELS: [&str; 3] = ["read committed", "repeatable read", "serializable"];
 
@@ -16,7 +16,7 @@ async fn bed_at(level: &'static str) -> Bed {
 
 #[tokio::test]
 async fn c4_racing_twins_start_one_handler_at_every_isolation_level() {
-    if std::env::var_os("INBOX_TEST_THROUGH").is_some() {
+    if through_a_pooler() {
         return through_a_pooler_the_level_is_set_on_the_database().await;
     }
     for level in LEVELS {
@@ -62,7 +62,7 @@ async fn race(bed: &Bed, level: &str) {
 
 #[tokio::test]
 async fn c4_a_serialization_failure_in_a_handler_is_retried_inside_with_everything_fresh() {
-    if std::env::var_os("INBOX_TEST_THROUGH").is_some() {
+    if through_a_pooler() {
         return; // the pooler drops the session's isolation; the race above covers it there
     }
     // Reads, waits, writes: what changed in between is a 40001 inside the handler's own error.

@@ -2,7 +2,7 @@
 
 use inbox::Outcome;
 
-use crate::bed::{Bed, message};
+use crate::bed::{Bed, message, through_a_pooler};
 
 #[tokio::test]
 async fn settings_hold_for_the_transaction_only() {
@@ -30,7 +30,7 @@ async fn settings_hold_for_the_transaction_only() {
     ] {
         assert_eq!(bed.number(&seen(name, inside)).await, 1, "inside: {name}");
     }
-    let pooled = std::env::var_os("INBOX_TEST_THROUGH").is_some();
+    let pooled = through_a_pooler();
     for (name, after) in [
         ("statement_timeout", "7s"),
         ("idle_in_transaction_session_timeout", "9s"),

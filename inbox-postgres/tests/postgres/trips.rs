@@ -1,11 +1,12 @@
 //! Round trips, counted at the wire.
 
-use inbox::Outcome;
+use inbox::{InboxBuilder, Outcome};
+use inbox_postgres::PgInboxStore;
 use sqlx::PgPool;
 use sqlx::postgres::PgPoolOptions;
 use test_servers::proxy::Proxy;
 
-use crate::bed::{Bed, CONSUMER, message, until};
+use crate::bed::{Bed, CONSUMER, inbox_with, message, until};
 
 const WRITE: &str = "INSERT INTO effects VALUES ('a')";
 
@@ -15,6 +16,11 @@ async fn counted(bed: &Bed) -> (Proxy, PgPool) {
     let url = proxy.url_for(bed.database.direct_url()).unwrap();
     let options = PgPoolOptions::new().max_connections(1).test_before_acquire(false);
     (proxy, options.connect(&url).await.unwrap())
+}
+
+/// An inbox that reaches the server without a pooler, whatever the run goes through.
+fn direct(bed: &Bed, pool: PgPool) -> InboxBuilder<PgInboxStore> {
+    inbox_with(PgInboxStore::new(pool).accept_fsync_off(), bed.signals.clone())
 }
 
 /// The statements of a whole message, its connection back in the pool.
@@ -44,7 +50,7 @@ async fn a_dispatch_makes_no_more_round_trips_than_hand_written_sqlx() {
     let bed = Bed::new().await;
     bed.run("CREATE TABLE hand (id uuid PRIMARY KEY)").await;
     let (proxy, pool) = counted(&bed).await;
-    let inbox = bed.builder_on(pool.clone()).build().await.unwrap();
+    let inbox = direct(&bed, pool.clone()).build().await.unwrap();
     // The first use of a statement's text costs a trip of its own.
     by_hand(&pool).await;
     let _ = inbox.dispatch(&message(WRITE)).await.unwrap();
@@ -70,7 +76,7 @@ async fn a_dispatch_makes_no_more_round_trips_than_hand_written_sqlx() {
 async fn a_worker_makes_three_round_trips_a_message() {
     let bed = Bed::new().await;
     let (proxy, pool) = counted(&bed).await;
-    let inbox = bed.builder_on(pool).build().await.unwrap();
+    let inbox = direct(&bed, pool).build().await.unwrap();
     let mut worker = inbox.consumer(CONSUMER).unwrap().worker();
     let _ = worker.dispatch(&message(WRITE)).await.unwrap();
     proxy.reset();
