@@ -40,17 +40,20 @@ async fn redeliver<H: Harness>(bench: &Bench<H>, envelope: &Envelope) -> Outcome
     panic!("the pair is still held");
 }
 
-/// Far more awaits than a dispatch has.
-const ENOUGH: u32 = 500;
+/// More awaits than a dispatch has.
+const AWAITS: u32 = 100;
 
-/// A server that answers before it is asked for its answer makes an await no stop: so one dispatch
-/// that came through is not the end.
+/// Tries at most.
+const ENOUGH: usize = 500;
+
+/// A server that answers before it is asked for its answer makes an await no stop: so a few dispatches
+/// that came through are not the end.
 const WHOLE: u32 = 5;
 
 pub async fn a_dispatch_dropped_at_any_await_is_exactly_once_after_redelivery<H: Harness>() {
     let bench = Bench::<H>::start().await;
     let (mut dropped, mut whole) = (0, 0);
-    for polls in 0..ENOUGH {
+    for polls in (0..AWAITS).cycle().take(ENOUGH) {
         let envelope = envelope([]);
         let answer = at_most(polls, bench.dispatch(&envelope)).await;
         let redelivered = redeliver(&bench, &envelope).await;
@@ -68,11 +71,11 @@ pub async fn a_dispatch_dropped_at_any_await_is_exactly_once_after_redelivery<H:
         assert_eq!(bench.effects_of(&envelope).await, ["0"], "dropped after {polls} polls");
         assert!(bench.has_row(&envelope).await, "dropped after {polls} polls");
         assert_eq!(bench.plan.open(), 0, "a unit of work was left open");
-        if whole == WHOLE {
+        if whole >= WHOLE && dropped > 0 {
             break;
         }
     }
-    assert!(dropped > 0 && whole == WHOLE, "{dropped} dropped, {whole} whole");
+    assert!(dropped > 0 && whole >= WHOLE, "{dropped} dropped, {whole} whole");
 }
 
 pub async fn a_dispatch_dropped_while_its_handler_runs_is_rolled_back<H: Harness>() {
@@ -88,7 +91,7 @@ pub async fn a_dispatch_dropped_while_its_handler_runs_is_rolled_back<H: Harness
 pub async fn a_failing_dispatch_dropped_at_any_await_leaves_nothing<H: Harness>() {
     let bench = Bench::<H>::start().await;
     let (mut dropped, mut whole) = (0, 0);
-    for polls in 0..ENOUGH {
+    for polls in (0..AWAITS).cycle().take(ENOUGH) {
         let envelope = envelope([End::Error]);
         match at_most(polls, bench.dispatch(&envelope)).await {
             None => dropped += u32::from(polls > 0),
@@ -101,9 +104,9 @@ pub async fn a_failing_dispatch_dropped_at_any_await_leaves_nothing<H: Harness>(
         bench.assert_usable().await;
         assert_eq!(bench.effects_of(&envelope).await, [] as [&str; 0], "after {polls} polls");
         assert!(!bench.has_row(&envelope).await, "dropped after {polls} polls");
-        if whole == WHOLE {
+        if whole >= WHOLE && dropped > 0 {
             break;
         }
     }
-    assert!(dropped > 0 && whole == WHOLE, "{dropped} dropped, {whole} whole");
+    assert!(dropped > 0 && whole >= WHOLE, "{dropped} dropped, {whole} whole");
 }
