@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use inbox::{DispatchError, Envelope, Inbox, InboxStore, Outcome};
+use inbox::{DispatchError, Envelope, InboxStore, Outcome, Worker};
 use tokio::fs::File;
 use tokio::io::{AsyncBufRead, BufReader, stdin};
 
@@ -49,7 +49,7 @@ impl Stream {
 /// Applies every line and reports on stderr each that was not applied, with its number.
 pub(crate) async fn apply<S: InboxStore>(
     stream: Stream,
-    inbox: &Inbox<S>,
+    worker: &mut Worker<S>,
 ) -> anyhow::Result<Tally> {
     let mut lines = Lines::new(stream.input);
     let progress = Progress::new("lines", stream.length);
@@ -58,7 +58,7 @@ pub(crate) async fn apply<S: InboxStore>(
         lines.next().await.with_context(|| format!("cannot read {}", stream.path.display()))?
     {
         let answer = match line.text {
-            Ok(text) => apply_line(text, inbox).await,
+            Ok(text) => apply_line(text, worker).await,
             Err(problem) => Err(problem.into()),
         };
         if let Err(error) = &answer {
@@ -71,13 +71,16 @@ pub(crate) async fn apply<S: InboxStore>(
     Ok(tally)
 }
 
-async fn apply_line<S: InboxStore>(text: &str, inbox: &Inbox<S>) -> Result<Outcome, DispatchError> {
+async fn apply_line<S: InboxStore>(
+    text: &str,
+    worker: &mut Worker<S>,
+) -> Result<Outcome, DispatchError> {
     let envelope = Envelope::from_cloud_event_json(text.as_bytes())?;
     for _ in 1..TRIES {
-        match inbox.dispatch(&envelope).await {
+        match worker.dispatch(&envelope).await {
             Err(error) if !error.counts_attempt() => {}
             answer => return answer,
         }
     }
-    inbox.dispatch(&envelope).await
+    worker.dispatch(&envelope).await
 }

@@ -18,17 +18,16 @@ mod sql;
 mod tally;
 mod traffic;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
 use inbox::Inbox;
-use inbox_sqlite::SqliteInboxStore;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::fmt;
 use tracing_subscriber::prelude::*;
 
-use crate::database::Database;
+use crate::database::{Database, Postgres, Sqlite};
 use crate::file::Stream;
 use crate::outage::Outage;
 use crate::traffic::Traffic;
@@ -46,6 +45,14 @@ struct Arguments {
     /// Keep the SQLite database in this file; running again skips what was processed
     #[arg(long, value_name = "PATH", requires = "file")]
     db: Option<PathBuf>,
+    /// Work in this PostgreSQL database instead: postgres://user@host/database. With FILE, in its
+    /// tables `stock` and `orders`, which are made where there are none; without, in a schema that is
+    /// dropped at the end
+    #[arg(long, value_name = "URL", conflicts_with = "db")]
+    database_url: Option<String>,
+    /// For tests: run on a server whose fsync is off
+    #[arg(long, hide = true)]
+    accept_fsync_off: bool,
     /// Print the summary as one JSON object
     #[arg(long, requires = "file")]
     json: bool,
@@ -55,11 +62,7 @@ struct Arguments {
 async fn main() -> ExitCode {
     let arguments = Arguments::parse();
     log_to_stderr();
-    let ended = match &arguments.file {
-        None => demonstrate().await,
-        Some(file) => apply(file, arguments.db.as_deref(), arguments.json).await,
-    };
-    match ended {
+    match run(&arguments).await {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::from(1),
         Err(error) => {
@@ -76,12 +79,31 @@ fn log_to_stderr() {
     tracing_subscriber::registry().with(lines).with(inbox).init();
 }
 
-/// The inbox of the stock service: every handler that is linked into this program.
-async fn inbox(database: &Database, outage: Outage) -> anyhow::Result<Inbox<SqliteInboxStore>> {
+async fn run(arguments: &Arguments) -> anyhow::Result<bool> {
+    let accept = arguments.accept_fsync_off;
+    match (&arguments.file, &arguments.database_url) {
+        (None, None) => demonstrate(Sqlite::open(None).await?).await,
+        (None, Some(url)) => {
+            demonstrate(Postgres::open_for_demonstration(url, accept).await?).await
+        }
+        (Some(file), url) => {
+            let stream = Stream::open(file).await?;
+            match url {
+                None => {
+                    apply(stream, Sqlite::open(arguments.db.as_deref()).await?, arguments).await
+                }
+                Some(url) => apply(stream, Postgres::open(url, accept).await?, arguments).await,
+            }
+        }
+    }
+}
+
+/// The inbox of the stock service: the handlers that write to this database.
+async fn inbox<D: Database>(database: &D, outage: Outage) -> anyhow::Result<Inbox<D::Store>> {
     let inbox = Inbox::from_registry()
         .store(database.store())
         .state(outage)
-        .expect_consumers([handlers::CONSUMER])
+        .consumers([D::CONSUMER])
         // CloudEvents: an id is unique within its source.
         .ids_unique_per_source()
         .build()
@@ -89,14 +111,13 @@ async fn inbox(database: &Database, outage: Outage) -> anyhow::Result<Inbox<Sqli
     Ok(inbox)
 }
 
-async fn demonstrate() -> anyhow::Result<bool> {
+async fn demonstrate<D: Database>(database: D) -> anyhow::Result<bool> {
     let traffic = Traffic::generate();
-    let database = Database::open(None).await?;
     let inbox = inbox(&database, Outage::hitting(traffic.outages.clone())).await?;
     let counts_hold = demo::run(&inbox, traffic.lanes).await?;
     let (table, verdict, stock_holds) =
         proof::render(&proof::compare(&traffic.facts, &database.stock().await?));
-    database.close().await;
+    database.close().await?;
     report::line(&format!("{table}\n{verdict}"))?;
     if !counts_hold {
         progress::say("orders: not every event was delivered and processed as planned");
@@ -104,13 +125,15 @@ async fn demonstrate() -> anyhow::Result<bool> {
     Ok(counts_hold && stock_holds)
 }
 
-async fn apply(file: &Path, db: Option<&Path>, json: bool) -> anyhow::Result<bool> {
-    let stream = Stream::open(file).await?;
-    let database = Database::open(db).await?;
+async fn apply<D: Database>(
+    stream: Stream,
+    database: D,
+    arguments: &Arguments,
+) -> anyhow::Result<bool> {
     let inbox = inbox(&database, Outage::default()).await?;
-    let tally = file::apply(stream, &inbox).await?;
-    database.close().await;
-    if json {
+    let tally = file::apply(stream, &mut inbox.consumer(D::CONSUMER)?.worker()).await?;
+    database.close().await?;
+    if arguments.json {
         report::json(&tally)?
     } else {
         report::summary(&tally)?

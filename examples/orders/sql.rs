@@ -1,8 +1,8 @@
-//! Every statement of the stock service, in the order of an order's life. All but the tables are
-//! read by PostgreSQL too.
+//! Every statement of the stock service, in the order of an order's life. But for the tables, SQLite
+//! and PostgreSQL read the same.
 
 /// The tables. `CHECK` is the last line of defence: no bug may reserve what is not there.
-pub(crate) const TABLES: &str = "
+pub(crate) const SQLITE_TABLES: &str = "
     CREATE TABLE IF NOT EXISTS stock (
         sku      TEXT    NOT NULL PRIMARY KEY,
         on_hand  INTEGER NOT NULL,
@@ -15,6 +15,21 @@ pub(crate) const TABLES: &str = "
         quantity INTEGER NOT NULL CHECK (quantity > 0),
         status   TEXT    NOT NULL CHECK (status IN ('placed', 'cancelled'))
     ) STRICT, WITHOUT ROWID";
+
+/// The same tables.
+pub(crate) const POSTGRES_TABLES: &str = "
+    CREATE TABLE IF NOT EXISTS stock (
+        sku      text   PRIMARY KEY,
+        on_hand  bigint NOT NULL,
+        reserved bigint NOT NULL,
+        CHECK (reserved BETWEEN 0 AND on_hand)
+    );
+    CREATE TABLE IF NOT EXISTS orders (
+        order_id text   PRIMARY KEY,
+        sku      text   NOT NULL,
+        quantity bigint NOT NULL CHECK (quantity > 0),
+        status   text   NOT NULL CHECK (status IN ('placed', 'cancelled'))
+    )";
 
 pub(crate) const RECEIVE: &str = "
     INSERT INTO stock (sku, on_hand, reserved) VALUES ($1, $2, 0)

@@ -6,5 +6,6 @@ mod demonstration;
 mod file;
 mod input;
 mod lines_refused;
+mod postgres;
 mod program;
 mod stream;

@@ -1,4 +1,4 @@
-//! The stock service's database: one SQLite file that holds its own tables and the inbox's.
+//! One SQLite file that holds the service's tables and the inbox's.
 
 use std::path::Path;
 
@@ -6,24 +6,18 @@ use anyhow::Context;
 use inbox_sqlite::SqliteInboxStore;
 use tempfile::TempDir;
 
+use super::{Database, StockRow};
+use crate::handlers::sqlite::CONSUMER;
 use crate::sql;
 
-/// An open database.
-pub(crate) struct Database {
+/// An open file.
+pub(crate) struct Sqlite {
     store: SqliteInboxStore,
     /// Goes with the file in it when the program ends.
     temporary: Option<TempDir>,
 }
 
-/// One sku.
-#[derive(Debug)]
-pub(crate) struct StockRow {
-    pub(crate) sku: String,
-    pub(crate) on_hand: i64,
-    pub(crate) reserved: i64,
-}
-
-impl Database {
+impl Sqlite {
     /// Opens the file at `path`, which is made where there is none; without a path, a temporary
     /// one.
     pub(crate) async fn open(path: Option<&Path>) -> anyhow::Result<Self> {
@@ -36,25 +30,28 @@ impl Database {
         };
         // Its text is whole: with the driver's error below it everything would be said twice.
         let store = SqliteInboxStore::open(&path).await.map_err(anyhow::Error::msg)?;
-        let made = sqlx::raw_sql(sql::TABLES).execute(store.pool()).await;
+        let made = sqlx::raw_sql(sql::SQLITE_TABLES).execute(store.pool()).await;
         made.with_context(|| format!("cannot make the tables in `{}`", path.display()))?;
         Ok(Self { store, temporary })
     }
+}
 
-    pub(crate) fn store(&self) -> SqliteInboxStore {
+impl Database for Sqlite {
+    type Store = SqliteInboxStore;
+    const CONSUMER: &'static str = CONSUMER;
+
+    fn store(&self) -> SqliteInboxStore {
         self.store.clone()
     }
 
-    pub(crate) async fn stock(&self) -> anyhow::Result<Vec<StockRow>> {
-        let rows: Vec<(String, i64, i64)> =
-            sqlx::query_as(sql::STOCK).fetch_all(self.store.pool()).await?;
-        let row = |(sku, on_hand, reserved)| StockRow { sku, on_hand, reserved };
-        Ok(rows.into_iter().map(row).collect())
+    async fn stock(&self) -> anyhow::Result<Vec<StockRow>> {
+        Ok(sqlx::query_as(sql::STOCK).fetch_all(self.store.pool()).await?)
     }
 
     /// Writes the log back into the file, so that the file alone is the whole database.
-    pub(crate) async fn close(self) {
+    async fn close(self) -> anyhow::Result<()> {
         self.store.pool().close().await;
         drop(self.temporary);
+        Ok(())
     }
 }
