@@ -1,6 +1,6 @@
 //! Consumers are killed with `kill -9` wherever they are, again and again.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::process::Stdio;
 use std::time::Duration;
