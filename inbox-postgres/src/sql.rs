@@ -37,9 +37,9 @@ impl Statements {
 
 /// Claims a pair without ever waiting in the database.
 ///
-/// The advisory lock tells a twin in flight from a duplicate: who has not got it inserts nothing and
-/// answers `in flight`; who has it inserts, or finds the row that a twin committed. It is released
-/// with the transaction. `ON CONFLICT DO NOTHING` that conflicts takes no transaction id, writes no
+/// The advisory lock tells a twin in flight from a new message: who has not got it inserts nothing, and
+/// answers `in flight` unless the row is there (the lock may be another duplicate's, just asking); who
+/// has it inserts, or finds the row that a twin committed. It is released with the transaction. `ON CONFLICT DO NOTHING` that conflicts takes no transaction id, writes no
 /// WAL and leaves no dead tuple and no line in the server's log.
 ///
 /// The last columns set what holds for this transaction only:
@@ -59,8 +59,7 @@ fn claim(schema: &str) -> String {
     ON CONFLICT DO NOTHING
     RETURNING true
 )
-SELECT lock.got AS got,
-       EXISTS (SELECT FROM fresh) AS fresh,
+SELECT EXISTS (SELECT FROM fresh) AS fresh,
        known.event_type AS event_type,
        known.source AS source,
        known.fingerprint AS fingerprint,

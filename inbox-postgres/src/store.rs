@@ -153,10 +153,11 @@ impl PgInboxStore {
         }
         unit.close(slot).await?;
         Ok(match answer.recorded {
-            Some(recorded) if answer.got => Claimed::Duplicate(recorded),
+            // Whoever has the lock: what can be seen is committed.
+            Some(recorded) => Claimed::Duplicate(recorded),
             // Held by a twin; or the twin committed after this statement's snapshot was taken, and
             // the next claim will see its row.
-            _ => Claimed::InFlight,
+            None => Claimed::InFlight,
         })
     }
 
@@ -251,15 +252,14 @@ impl InboxStore for PgInboxStore {
 
 /// What a claim's row says.
 struct Answer {
-    got: bool,
     fresh: bool,
     recorded: Option<Recorded>,
 }
 
 impl Answer {
     fn read(row: &PgRow) -> Result<Self, sqlx::Error> {
-        let (got, fresh) = (row.try_get("got")?, row.try_get("fresh")?);
-        Ok(Self { got, fresh, recorded: if fresh { None } else { recorded(row)? } })
+        let fresh = row.try_get("fresh")?;
+        Ok(Self { fresh, recorded: if fresh { None } else { recorded(row)? } })
     }
 }
 

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use inbox::{DispatchErrorKind, Outcome};
-
+use inbox::{DispatchErrorKind, Envelope, Outcome};
+use sqlx::Connection as _;
 use test_servers::postgres::{Cluster, Options};
 
-use crate::bed::{Bed, message};
+use crate::bed::{Bed, CONSUMER, message};
 
 const WRITE: &str = "INSERT INTO effects VALUES ('a')";
 
@@ -64,6 +64,25 @@ async fn a_twin_in_flight_parks_no_connection_and_is_then_skipped() {
     }
     assert_eq!(bed.signals.starts(), 6, "c3: no twin started its handler");
     assert_eq!((bed.effects().await, bed.rows().await), (6, 6));
+}
+
+#[tokio::test]
+async fn a_processed_message_is_skipped_although_another_duplicate_is_just_asking() {
+    let bed = Bed::new().await;
+    let inbox = bed.builder().claim_wait(Duration::from_millis(50)).build().await.unwrap();
+    let id = uuid::Uuid::now_v7();
+    let envelope = Envelope::new(id, "tests.script.v1", WRITE);
+    assert_eq!(inbox.dispatch(&envelope).await.unwrap(), Outcome::Processed);
+    let mut asking = sqlx::PgConnection::connect(bed.database.direct_url()).await.unwrap();
+    let mut asking = asking.begin().await.unwrap();
+    sqlx::query("SELECT pg_advisory_xact_lock(hashtextextended($1 || ' ' || $2::text, 0))")
+        .bind(CONSUMER)
+        .bind(id)
+        .execute(&mut *asking)
+        .await
+        .unwrap();
+    assert_eq!(inbox.dispatch(&envelope).await.unwrap(), Outcome::SkippedDuplicate);
+    asking.rollback().await.unwrap();
 }
 
 #[tokio::test]
