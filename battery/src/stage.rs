@@ -57,8 +57,9 @@ pub struct Stage {
     /// Straight to the server.
     pub pool: PgPool,
     url: String,
+    name: String,
     /// Dropped with the value.
-    _database: TestDatabase,
+    _database: Option<TestDatabase>,
 }
 
 impl Stage {
@@ -81,7 +82,19 @@ impl Stage {
         sqlx::raw_sql(SCHEMA).execute(&pool).await?;
         inbox_postgres::PgInboxStore::new(pool.clone()).migrate().await?;
         let url = if form::through_a_pooler() { database.url() } else { database.direct_url() };
-        Ok(Self { pool, url: url.to_owned(), _database: database })
+        let (url, name) = (url.to_owned(), database.name().to_owned());
+        Ok(Self { pool, url, name, _database: Some(database) })
+    }
+
+    /// What a standby has of it.
+    ///
+    /// # Errors
+    /// Where the standby does not let us in.
+    pub async fn at_standby(&self, standby: &Server) -> Result<Self> {
+        let url = standby.direct_url().strip_suffix("postgres").ok_or("not a cluster's URL")?;
+        let (url, name) = (format!("{url}{}", self.name), self.name.clone());
+        let pool = PgPoolOptions::new().max_connections(4).connect(&url).await?;
+        Ok(Self { pool, url, name, _database: None })
     }
 
     /// Where consumers connect: through PgBouncer if the run does.

@@ -28,7 +28,7 @@ async fn trace_of(stage: &Arc<Stage>, scenario: Scenario) -> Trace {
     rig.proxy.reset();
     assert_eq!(rig.deliver(scenario, Message::new()).await.unwrap(), Outcome::Processed);
     if scenario != Scenario::Held {
-        until("the connection is back", async || rig.pool.num_idle() == 1).await;
+        rig.rest().await;
     }
     rig.proxy.trace()
 }

@@ -50,15 +50,32 @@ impl Rig {
 
     /// Up to where the messages begin that are to be hit.
     pub(crate) async fn prepare(&mut self, scenario: Scenario) -> Result<(), DispatchError> {
+        self.rest_on_one().await;
         match scenario {
             Scenario::First => {}
-            Scenario::Pooled => drop(self.consumer.dispatch(&message(Message::new())).await?),
-            Scenario::Held => drop(self.worker.dispatch(&message(Message::new())).await?),
-        }
-        if scenario != Scenario::Held {
-            until("the connection is back", async || self.pool.num_idle() == 1).await;
+            Scenario::Held => {
+                let _ = self.worker.dispatch(&message(Message::new())).await?;
+            }
+            Scenario::Pooled => {
+                let _ = self.consumer.dispatch(&message(Message::new())).await?;
+                self.rest().await;
+            }
         }
         Ok(())
+    }
+
+    /// Until every connection is back in the pool.
+    pub(crate) async fn rest(&self) {
+        let pool = &self.pool;
+        until("the connections are back", async || pool.num_idle() == pool.size() as usize).await;
+    }
+
+    /// The same, and only one is left, so that all runs send the same messages.
+    async fn rest_on_one(&self) {
+        self.rest().await;
+        while self.pool.size() > 1 {
+            self.pool.acquire().await.unwrap().close().await.unwrap();
+        }
     }
 
     pub(crate) async fn deliver(

@@ -20,11 +20,11 @@ pub enum Shutdown {
 
 /// A PostgreSQL server of one's own, gone when dropped.
 pub struct Cluster {
-    server: Server,
-    installation: Installation,
-    account: Option<Account>,
-    port: u16,
-    process: Process,
+    pub(super) server: Server,
+    pub(super) installation: Installation,
+    pub(super) account: Option<Account>,
+    pub(super) port: u16,
+    pub(super) process: Process,
 }
 
 impl Cluster {
@@ -122,7 +122,8 @@ impl Cluster {
     }
 }
 
-fn configure(data: &Path, lines: &str) -> Result<()> {
+/// Appends to `postgresql.conf`.
+pub(super) fn configure(data: &Path, lines: &str) -> Result<()> {
     let doing = || Error::doing("cannot write postgresql.conf");
     let mut file =
         File::options().append(true).open(data.join("postgresql.conf")).map_err(doing())?;

@@ -23,6 +23,7 @@ mod database;
 mod installation;
 mod options;
 mod server;
+mod standby;
 mod started;
 mod template;
 

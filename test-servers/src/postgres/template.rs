@@ -102,7 +102,7 @@ fn key(installation: &Installation) -> String {
     format!("{}-{:08x}", installation.version(), hasher.finish() as u32)
 }
 
-async fn finish(mut command: Command) -> Result<()> {
+pub(super) async fn finish(mut command: Command) -> Result<()> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = tokio::task::spawn_blocking(move || command.output())
         .await
