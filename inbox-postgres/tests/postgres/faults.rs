@@ -216,3 +216,23 @@ async fn a8_everything_is_there_after_a_hundred_concurrent_dispatches() {
     }
     assert_eq!((bed.effects().await, bed.rows().await), (500, 100));
 }
+
+/// What a standby answers, and a primary that has become one.
+#[tokio::test]
+async fn a_server_that_takes_no_writes_is_transient_and_told_by_check() {
+    use inbox::InboxStore as _;
+
+    let bed = Bed::new().await;
+    let inbox = bed.inbox().await;
+    let name = bed.database.name();
+    bed.run(&format!("ALTER DATABASE {name} SET default_transaction_read_only = on")).await;
+    let sessions = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity \
+                    WHERE datname = current_database() AND pid <> pg_backend_pid()";
+    bed.outside(sessions).await;
+    let error = inbox.dispatch(&message(WRITE)).await.unwrap_err();
+    assert_eq!(error.kind(), DispatchErrorKind::Store);
+    assert!(error.is_transient(), "{error:?}");
+    assert!(error.to_string().contains("25006"), "{error}");
+    let told = bed.store().check().await.unwrap().join("\n");
+    assert!(told.contains("default_transaction_read_only"), "{told}");
+}
