@@ -181,6 +181,26 @@ impl PgInboxStore {
             .fetch_one(unit.connection())
             .await
     }
+
+    /// In a transaction where statements are not named: outside of one, a pooler may change the server
+    /// between an unnamed statement's parsing and its use.
+    async fn find_row(
+        &self,
+        consumer: &str,
+        message_id: MessageId,
+    ) -> Result<Option<PgRow>, sqlx::Error> {
+        let find = sqlx::query(safe(&self.statements.find))
+            .bind(consumer)
+            .bind(message_id.as_uuid())
+            .persistent(self.options.named_statements);
+        if self.options.named_statements {
+            return find.fetch_optional(&self.pool).await;
+        }
+        let mut transaction = self.pool.begin().await?;
+        let row = find.fetch_optional(&mut *transaction).await?;
+        transaction.rollback().await?;
+        Ok(row)
+    }
 }
 
 fn claiming(error: sqlx::Error) -> StoreError {
@@ -226,13 +246,8 @@ impl InboxStore for PgInboxStore {
         consumer: &str,
         message_id: MessageId,
     ) -> Result<Option<Recorded>, StoreError> {
-        let found = sqlx::query(safe(&self.statements.find))
-            .bind(consumer)
-            .bind(message_id.as_uuid())
-            .persistent(self.options.named_statements)
-            .fetch_optional(&self.pool)
-            .await;
-        let row = found.map_err(|error| store_error("looking a message up", error))?;
+        let row = self.find_row(consumer, message_id).await;
+        let row = row.map_err(|error| store_error("looking a message up", error))?;
         let recorded = row.map(|row| recorded(&row)).transpose();
         Ok(recorded.map_err(|error| store_error("looking a message up", error))?.flatten())
     }
