@@ -59,7 +59,7 @@ pub struct Stage {
     url: String,
     name: String,
     /// Dropped with the value.
-    _database: Option<TestDatabase>,
+    database: Option<TestDatabase>,
 }
 
 impl Stage {
@@ -83,7 +83,7 @@ impl Stage {
         inbox_postgres::PgInboxStore::new(pool.clone()).migrate().await?;
         let url = if form::through_a_pooler() { database.url() } else { database.direct_url() };
         let (url, name) = (url.to_owned(), database.name().to_owned());
-        Ok(Self { pool, url, name, _database: Some(database) })
+        Ok(Self { pool, url, name, database: Some(database) })
     }
 
     /// What a standby has of it.
@@ -94,12 +94,17 @@ impl Stage {
         let url = standby.direct_url().strip_suffix("postgres").ok_or("not a cluster's URL")?;
         let (url, name) = (format!("{url}{}", self.name), self.name.clone());
         let pool = PgPoolOptions::new().max_connections(4).connect(&url).await?;
-        Ok(Self { pool, url, name, _database: None })
+        Ok(Self { pool, url, name, database: None })
     }
 
     /// Where consumers connect: through PgBouncer if the run does.
     pub fn url(&self) -> &str {
         &self.url
+    }
+
+    /// Straight to the server.
+    pub fn direct_url(&self) -> &str {
+        self.database.as_ref().map_or(self.url(), TestDatabase::direct_url)
     }
 
     /// Appends deliveries to the stream.

@@ -14,7 +14,7 @@ const MESSAGES: usize = 40;
 
 async fn started(stage: &Stage) -> Child {
     let mut command = Command::new(env!("CARGO_BIN_EXE_battery-follower"));
-    command.arg(stage.url()).stdout(Stdio::piped()).kill_on_drop(true);
+    command.args([stage.url(), stage.direct_url()]).stdout(Stdio::piped()).kill_on_drop(true);
     let mut child = command.spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     assert_eq!(lines.next_line().await.unwrap().as_deref(), Some("ready"));

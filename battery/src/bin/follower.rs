@@ -1,5 +1,6 @@
 //! A consumer process that follows the stream of a stage, at least once, until it is killed or the
-//! stream ends. `battery-follower URL`; it says `ready` when it starts.
+//! stream ends. `battery-follower URL DIRECT`; it says `ready` when it starts. Its own bookkeeping goes straight
+//! to the server: outside of a transaction, unnamed statements do not survive a pooler.
 
 #![expect(clippy::print_stdout, reason = "how it speaks to the test that started it")]
 
@@ -19,9 +20,11 @@ type Store = PgInboxStore;
 
 #[tokio::main]
 async fn main() -> Result<()> {
-    let url = std::env::args().nth(1).ok_or("usage: battery-follower URL")?;
-    let pool = PgPoolOptions::new().max_connections(12).connect(&url).await?;
-    let inbox = inbox_on(pool.clone(), Ledger::default(), Duration::from_secs(10)).build().await?;
+    let [url, direct] = [1, 2].map(|nth| std::env::args().nth(nth));
+    let (url, direct) = url.zip(direct).ok_or("usage: battery-follower URL DIRECT")?;
+    let inboxes = PgPoolOptions::new().max_connections(12).connect(&url).await?;
+    let pool = PgPoolOptions::new().max_connections(2).connect(&direct).await?;
+    let inbox = inbox_on(inboxes, Ledger::default(), Duration::from_secs(10)).build().await?;
     println!("ready");
     let (one_by_one, in_batches) =
         tokio::join!(follow(&pool, &inbox, 0, 1), follow(&pool, &inbox, 1, BATCH));
@@ -71,7 +74,7 @@ async fn next(pool: &PgPool, consumer: &str, batch: i64) -> Result<Vec<(i64, Mes
     let sql = "SELECT position, message_id, nap FROM stream \
                WHERE position > coalesce((SELECT position FROM acks WHERE consumer = $1), 0) \
                ORDER BY position LIMIT $2";
-    let query = sqlx::query_as(sql).bind(consumer).bind(batch).persistent(false);
+    let query = sqlx::query_as(sql).bind(consumer).bind(batch);
     let rows: Vec<(i64, uuid::Uuid, f64)> = query.fetch_all(pool).await?;
     Ok(rows.into_iter().map(|(position, id, nap)| (position, Message { id, nap })).collect())
 }
@@ -79,6 +82,6 @@ async fn next(pool: &PgPool, consumer: &str, batch: i64) -> Result<Vec<(i64, Mes
 async fn acknowledge(pool: &PgPool, consumer: &str, position: i64) -> Result<()> {
     let sql = "INSERT INTO acks (consumer, position) VALUES ($1, $2) \
                ON CONFLICT (consumer) DO UPDATE SET position = excluded.position";
-    sqlx::query(sql).bind(consumer).bind(position).persistent(false).execute(pool).await?;
+    sqlx::query(sql).bind(consumer).bind(position).execute(pool).await?;
     Ok(())
 }

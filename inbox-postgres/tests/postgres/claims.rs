@@ -177,3 +177,23 @@ async fn audit_and_fingerprint_are_kept_where_asked_for_and_notice_a_reused_id()
     }
     assert_eq!(bed.effects().await, 1);
 }
+
+/// A pooler in transaction mode may change the server between an unnamed statement's parsing and its use.
+#[tokio::test]
+async fn a_look_up_without_named_statements_stays_on_one_server_connection() {
+    let bed = Bed::with(|pool| pool.max_connections(16), |session| session).await;
+    let inbox = bed.inbox().await;
+    let mut looking_up = tokio::task::JoinSet::new();
+    for _ in 0..16 {
+        let inbox = inbox.clone();
+        looking_up.spawn(async move {
+            for _ in 0..40 {
+                let unknown = Envelope::new(uuid::Uuid::now_v7(), "tests.unknown.v1", "");
+                let error = inbox.dispatch(&unknown).await.unwrap_err();
+                assert_eq!(error.kind(), DispatchErrorKind::Unhandled, "{error:?}");
+                assert_eq!(inbox.dispatch(&message(WRITE)).await.unwrap(), Outcome::Processed);
+            }
+        });
+    }
+    looking_up.join_all().await;
+}
