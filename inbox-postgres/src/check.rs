@@ -13,7 +13,9 @@ pub(crate) async fn check(
     fsync_off_is_accepted: bool,
 ) -> Result<Vec<String>, StoreError> {
     let failed = |error| store_error("checking the inbox's schema and settings", error);
-    let mut connection = pool.acquire().await.map_err(failed)?;
+    // One transaction: outside of one, a pooler may change the server between an unnamed statement's
+    // parsing and its use.
+    let mut connection = pool.begin().await.map_err(failed)?;
     let mut problems = settings(&mut connection, fsync_off_is_accepted).await.map_err(failed)?;
     let version = schema::version(&mut connection, schema).await;
     match version.as_ref().map(|version| version_problem(schema, *version)) {
