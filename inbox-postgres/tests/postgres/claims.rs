@@ -197,3 +197,19 @@ async fn a_look_up_without_named_statements_stays_on_one_server_connection() {
     }
     looking_up.join_all().await;
 }
+
+#[tokio::test]
+async fn an_inbox_starts_while_others_are_at_work_through_the_same_pooler() {
+    let bed = Bed::with(|pool| pool.max_connections(16), |session| session).await;
+    let mut at_work = tokio::task::JoinSet::new();
+    for _ in 0..16 {
+        let builders: Vec<_> = (0..20).map(|_| bed.builder()).collect();
+        at_work.spawn(async move {
+            for builder in builders {
+                let inbox = builder.build().await.unwrap();
+                assert_eq!(inbox.dispatch(&message(WRITE)).await.unwrap(), Outcome::Processed);
+            }
+        });
+    }
+    at_work.join_all().await;
+}
