@@ -32,6 +32,12 @@ pub(crate) fn ends_the_session(error: &sqlx::Error) -> bool {
     }
 }
 
+/// Whether the error says that a connection was lost, ours or a pooler's to the server: class 08. A
+/// pooler answers so in the server's place, also while a COMMIT is in flight.
+pub(crate) fn is_lost(error: &sqlx::Error) -> bool {
+    database_error(error).is_none_or(|error| error.code().starts_with("08"))
+}
+
 /// What kind of failure an error is; `None` for errors that are not the database's.
 pub(crate) fn fault_in(link: &(dyn Error + 'static)) -> Option<Fault> {
     if let Some(error) = link.downcast_ref::<sqlx::Error>() {

@@ -91,7 +91,10 @@ pub(crate) async fn migrate(pool: &PgPool, schema: &SchemaName) -> Result<(), St
     let mut connection = pool.acquire().await.map_err(failed)?;
     // Own the connection: a migration that is dropped half-way must not go back to the pool open.
     connection.close_on_drop();
-    let mut tx = connection.begin().await.map_err(failed)?;
+    // Whatever the session's level: a snapshot taken before the wait for the lock would not see what
+    // the instance before us has applied.
+    let read_committed = "BEGIN ISOLATION LEVEL READ COMMITTED";
+    let mut tx = connection.begin_with(read_committed).await.map_err(failed)?;
     apply(&mut tx, schema).await.map_err(failed)?;
     tx.commit().await.map_err(failed)
 }

@@ -12,7 +12,7 @@ use sqlx::pool::PoolConnection;
 use sqlx::{Connection as _, Database, Executor, PgConnection, Postgres, SqlSafeStr as _};
 use sqlx_core::transaction::TransactionManager;
 
-use crate::error::{ends_the_session, has_code, sqlstate, store_error};
+use crate::error::{ends_the_session, has_code, is_lost, sqlstate, store_error};
 use crate::sql;
 
 /// How long a rollback waits for its connection before it closes it instead.
@@ -122,6 +122,7 @@ impl PgUnit {
 
     /// Runs one of the guarded queries. On failure the flag tells whether the proof had passed.
     async fn guarded(&mut self, query: &'static str) -> Result<(), (bool, sqlx::Error)> {
+        self.settle().await.map_err(|error| (false, error))?;
         let mut proven = false;
         let mut answers = self.lease.connection().fetch_many(sqlx::raw_sql(query));
         loop {
@@ -131,6 +132,24 @@ impl PgUnit {
                 Err(error) => return Err((proven, error)),
             }
         }
+    }
+
+    /// Reads the answers that are still owed to statements which a handler gave up (a timeout around a
+    /// query). sqlx would report their failure as that of the next query, without sending it: a COMMIT
+    /// would seem refused that was never asked for. Costs nothing where none is owed.
+    async fn settle(&mut self) -> Result<(), sqlx::Error> {
+        while let Err(error) = self.lease.connection().flush().await {
+            if ends_the_session(&error) {
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether sqlx itself has ended the transaction: it rolls back where a `begin()` fails or is given
+    /// up, and has then counted down to 0. No handler ended it.
+    fn was_ended_by_sqlx(&mut self) -> bool {
+        Manager::get_transaction_depth(self.lease.connection()) == 0
     }
 
     /// Puts the connection into the slot; see [`Lease::rest`].
@@ -176,7 +195,9 @@ impl PgUnit {
         match self.guarded(sql::ROLLBACK).await {
             Ok(()) => self.rest(slot),
             Err((_, error)) if has_code(&error, sqlstate::INVALID_TEXT) => {
-                return Err(self.escape().await);
+                if !self.was_ended_by_sqlx() {
+                    return Err(self.escape().await);
+                }
             }
             Err((_, error)) if has_code(&error, sqlstate::IN_FAILED_TRANSACTION) => {
                 self.rest_aborted(slot).await;
@@ -199,17 +220,18 @@ impl PgUnit {
             self.rest_aborted(slot).await;
             return CommitError::Aborted;
         }
-        let commit_was_reached = proven || error.as_database_error().is_none();
+        let told_by_server = !is_lost(&error);
         let session_ended = ends_the_session(&error);
         let told = store_error("committing", error);
-        match (session_ended, commit_was_reached) {
-            (true, true) => CommitError::Unknown(told),
-            (true, false) => CommitError::Refused(told),
-            (false, _) => {
-                self.rest_ended(slot).await;
-                CommitError::Refused(told)
-            }
+        if !told_by_server || (session_ended && proven) {
+            return CommitError::Unknown(told);
         }
+        // Only a COMMIT that failed has ended the transaction. Whatever failed before it, the
+        // transaction may be open, and the connection is closed.
+        if proven {
+            self.rest_ended(slot).await;
+        }
+        CommitError::Refused(told)
     }
 }
 
@@ -222,10 +244,12 @@ impl UnitOfWork for PgUnit {
     }
 
     async fn probe(&mut self) -> Result<bool, StoreError> {
+        let failed = |error| store_error("asking whether the transaction is aborted", error);
+        self.settle().await.map_err(failed)?;
         match self.lease.connection().execute(sql::PROBE).await {
             Ok(_) => Ok(true),
             Err(error) if has_code(&error, sqlstate::IN_FAILED_TRANSACTION) => Ok(false),
-            Err(error) => Err(store_error("asking whether the transaction is aborted", error)),
+            Err(error) => Err(failed(error)),
         }
     }
 

@@ -322,8 +322,8 @@ impl fmt::Display for Escape {
                 "by a COMMIT; the dedup row and what was written before it are durable"
             }
             Escape::RolledBack => {
-                "by a ROLLBACK, or by a COMMIT that the database refused; nothing that was written \
-                 before it is durable"
+                "by a ROLLBACK, a `begin()` that was given up, or a COMMIT that the database refused; \
+                 nothing that was written before it is durable, and what was written after it may be"
             }
         })
     }

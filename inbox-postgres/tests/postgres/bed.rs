@@ -37,6 +37,12 @@ impl Signals {
 /// A message whose payload is SQL, run statement by statement; `wait` waits for the test's signal.
 pub(crate) struct Script(String);
 
+impl Script {
+    pub(crate) fn text(&self) -> &str {
+        &self.0
+    }
+}
+
 impl IntegrationEvent for Script {
     const EVENT_TYPE: &'static str = "tests.script.v1";
     fn decode(envelope: &Envelope) -> Result<Self, DecodeError> {

@@ -9,6 +9,23 @@ use crate::bed::{Bed, message, store};
 #[tokio::test]
 async fn ten_instances_may_migrate_at_once() {
     let bed = Bed::with(|pool| pool.max_connections(10), |session| session).await;
+    migrate_at_once(&bed).await;
+}
+
+#[tokio::test]
+async fn ten_instances_may_migrate_at_once_under_a_stricter_isolation_level() {
+    let bed = Bed::with(|pool| pool.max_connections(10), |session| session).await;
+    let name = bed.database.name();
+    bed.run(&format!(
+        "ALTER DATABASE {name} SET default_transaction_isolation = 'repeatable read'"
+    ))
+    .await;
+    let pool = sqlx::postgres::PgPoolOptions::new().max_connections(10);
+    let strict = Bed { pool: pool.connect(bed.database.url()).await.unwrap(), ..bed };
+    migrate_at_once(&strict).await;
+}
+
+async fn migrate_at_once(bed: &Bed) {
     bed.run("DROP SCHEMA inbox CASCADE").await;
     let starting: Vec<_> = (0..10)
         .map(|_| {

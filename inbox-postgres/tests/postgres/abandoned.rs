@@ -1,0 +1,122 @@
+//! Statements and savepoints that a handler gives up before the server has answered.
+
+use inbox::{
+    Delivery, DispatchErrorKind, Handler, HandlerError, HandlerFuture, HandlerRegistration, Inbox,
+    Outcome,
+};
+use inbox_postgres::{PgInboxStore, PgTx};
+use sqlx::{Acquire as _, Executor as _};
+use std::time::Duration;
+
+use crate::bed::{Bed, CONSUMER, Script, abort_after, message};
+
+const WRITE: &str = "INSERT INTO effects VALUES ('a')";
+/// Fails some time after it was sent.
+const FAILS_LATE: &str = "SELECT pg_sleep(0.3), 1 / (random() * 0)::int";
+/// The same, with the code by which the store's own guard fails.
+const FAILS_LATE_AS_THE_GUARD_DOES: &str = "SELECT (pg_sleep(0.3)::text || 'x')::int";
+
+/// What a handler does with its transaction; its message's payload chooses.
+struct Act;
+
+impl Handler for Act {
+    type Event = Script;
+
+    fn call<'a>(event: Script, mut delivery: Delivery<'a>) -> HandlerFuture<'a> {
+        Box::pin(async move {
+            let mut tx: PgTx<'_> = delivery.extract()?;
+            act(event.text(), &mut tx).await
+        })
+    }
+}
+
+async fn act(what: &str, tx: &mut PgTx<'_>) -> Result<(), HandlerError> {
+    match what {
+        "write" => {
+            tx.execute(WRITE).await?;
+        }
+        // An optional step, confined to a savepoint and given up: legal, and well ended.
+        "give up in a savepoint" => {
+            tx.execute(WRITE).await?;
+            let mut savepoint = tx.begin().await?;
+            abort_after(savepoint.execute(FAILS_LATE), 1, || ()).await;
+        }
+        "fail late as the guard does" => {
+            tx.execute(FAILS_LATE_AS_THE_GUARD_DOES).await?;
+        }
+        "swallow, then begin" => {
+            let _ = tx.execute("SELECT 1/0").await;
+            tx.begin().await?.commit().await?;
+        }
+        "hang in begin" => {
+            abort_after(tx.begin(), 1, || ()).await;
+            std::future::pending::<()>().await;
+        }
+        "give up a begin, then write" => {
+            abort_after(tx.begin(), 1, || ()).await;
+            tx.execute(WRITE).await?;
+        }
+        other => panic!("{other}"),
+    }
+    Ok(())
+}
+
+async fn inbox(bed: &Bed) -> Inbox<PgInboxStore> {
+    let act = HandlerRegistration::new::<Act>(CONSUMER, "act");
+    let act = act.with_timeout(Duration::from_millis(200));
+    Inbox::builder().store(bed.store()).register(act).build().await.unwrap()
+}
+
+#[tokio::test]
+async fn a_statement_given_up_in_a_savepoint_loses_and_doubles_nothing() {
+    let bed = Bed::new().await;
+    let act = HandlerRegistration::new::<Act>(CONSUMER, "act");
+    let inbox = Inbox::builder().store(bed.store()).register(act).build().await.unwrap();
+    let mut worker = inbox.consumer(CONSUMER).unwrap().worker();
+    for n in 1..=3 {
+        let envelope = message("give up in a savepoint");
+        assert_eq!(worker.dispatch(&envelope).await.unwrap(), Outcome::Processed);
+        assert_eq!(bed.outside("SELECT count(*) FROM inbox.messages").await, 3 * n - 2);
+        assert_eq!(worker.dispatch(&envelope).await.unwrap(), Outcome::SkippedDuplicate);
+        assert_eq!(worker.dispatch(&message("write")).await.unwrap(), Outcome::Processed);
+        let single = inbox.dispatch(&message("give up in a savepoint")).await.unwrap();
+        assert_eq!(single, Outcome::Processed);
+        assert_eq!(bed.outside("SELECT count(*) FROM effects").await, 3 * n);
+        assert_eq!(bed.outside("SELECT count(*) FROM inbox.messages").await, 3 * n);
+    }
+}
+
+#[tokio::test]
+async fn a_late_error_of_a_timed_out_handler_is_no_escape() {
+    let bed = Bed::new().await;
+    let inbox = inbox(&bed).await;
+    let error = inbox.dispatch(&message("fail late as the guard does")).await.unwrap_err();
+    assert_eq!(error.kind(), DispatchErrorKind::HandlerTimedOut, "{error:?}");
+    assert!(error.is_transient());
+}
+
+#[tokio::test]
+async fn a_begin_that_failed_or_was_given_up_is_no_escape() {
+    let bed = Bed::new().await;
+    let inbox = inbox(&bed).await;
+    let error = inbox.dispatch(&message("swallow, then begin")).await.unwrap_err();
+    assert_eq!(error.kind(), DispatchErrorKind::Handler, "{error:?}");
+    assert!(error.is_transient());
+    let error = inbox.dispatch(&message("hang in begin")).await.unwrap_err();
+    assert_eq!(error.kind(), DispatchErrorKind::HandlerTimedOut, "{error:?}");
+    assert!(error.is_transient());
+    assert_eq!((bed.effects().await, bed.rows().await), (0, 0));
+    assert_eq!(inbox.dispatch(&message("write")).await.unwrap(), Outcome::Processed);
+}
+
+/// sqlx rolls the transaction back for the given-up `begin()`, and what the handler writes afterwards
+/// is durable by itself: retrying would write it again, so the answer is permanent.
+#[tokio::test]
+async fn writes_after_a_begin_that_was_given_up_are_told_as_an_escape() {
+    let bed = Bed::new().await;
+    let error =
+        inbox(&bed).await.dispatch(&message("give up a begin, then write")).await.unwrap_err();
+    assert_eq!(error.kind(), DispatchErrorKind::TransactionEscaped, "{error:?}");
+    assert!(error.is_permanent());
+    assert_eq!(bed.rows().await, 0);
+}
