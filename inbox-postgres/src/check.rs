@@ -3,7 +3,7 @@
 use inbox::{Slot, StoreError};
 use sqlx::{PgConnection, PgPool, Row};
 
-use crate::error::store_error;
+use crate::error::{has_code, sqlstate, store_error};
 use crate::schema::{self, SchemaName};
 use crate::unit::Lease;
 
@@ -18,14 +18,18 @@ pub(crate) async fn check(
     let mut lease = Lease::open(pool.acquire().await.map_err(failed)?).await?;
     let connection = lease.connection();
     let mut problems = settings(connection, fsync_off_is_accepted).await.map_err(failed)?;
-    let version = schema::version(connection, schema).await;
-    match version.as_ref().map(|version| version_problem(schema, *version)) {
-        Ok(Some(problem)) => problems.push(problem),
-        Ok(None) => problems.extend(grants(connection, schema).await.map_err(failed)?),
-        Err(_) => problems.push(format!(
-            "the role may not read `{schema}.migrations`: {}",
-            grant(schema, "SELECT ON ALL TABLES IN SCHEMA")
-        )),
+    match schema::version(connection, schema).await {
+        Ok(version) => match version_problem(schema, version) {
+            Some(problem) => problems.push(problem),
+            None => problems.extend(grants(connection, schema).await.map_err(failed)?),
+        },
+        Err(error) if has_code(&error, sqlstate::INSUFFICIENT_PRIVILEGE) => {
+            problems.push(format!(
+                "the role may not read `{schema}.migrations`: {}",
+                grant(schema, "SELECT ON ALL TABLES IN SCHEMA")
+            ));
+        }
+        Err(error) => return Err(failed(error)),
     }
     lease.end(&mut Slot::passing()).await?;
     Ok(problems)

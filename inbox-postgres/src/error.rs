@@ -10,6 +10,7 @@ use sqlx::postgres::{PgDatabaseError, PgSeverity};
 pub(crate) mod sqlstate {
     pub(crate) const IN_FAILED_TRANSACTION: &str = "25P02";
     pub(crate) const INVALID_TEXT: &str = "22P02";
+    pub(crate) const INSUFFICIENT_PRIVILEGE: &str = "42501";
     pub(crate) const SERIALIZATION_FAILURE: &str = "40001";
     pub(crate) const DEADLOCK_DETECTED: &str = "40P01";
     pub(crate) const TOO_MANY_CONNECTIONS: &str = "53300";
@@ -66,19 +67,41 @@ fn fault_of_code(code: &str) -> Fault {
 /// An error of one of the store's own statements: what it was doing, the server's message (the
 /// primary one: DETAIL quotes rows), code and constraint.
 pub(crate) fn store_error(doing: &str, error: sqlx::Error) -> StoreError {
-    let fault = fault(&error);
     let told = match database_error(&error) {
-        Some(server) => {
-            let told = StoreError::new(fault, format!("{doing}: {}", server.message()))
-                .with_code(server.code());
-            match server.constraint() {
-                Some(constraint) => told.with_constraint(constraint),
-                None => told,
-            }
-        }
-        None => StoreError::new(fault, format!("{doing}: {}", without_values(&error))),
+        Some(server) => format!("{doing}: {}", server.message()),
+        None => format!("{doing}: {}", without_values(&error)),
     };
-    told.with_source(error)
+    coded(told, error)
+}
+
+/// An error at COMMIT, where the application's deferred triggers speak and may quote rows: without
+/// the server's message.
+pub(crate) fn commit_error(error: sqlx::Error) -> StoreError {
+    let told = match database_error(&error).map(PgDatabaseError::code) {
+        Some(code) if code.starts_with("23") => {
+            "a constraint that is checked at COMMIT is violated"
+        }
+        Some(code) if code.starts_with("40") => "the transaction lost against another",
+        Some(_) => "the server refused",
+        None => without_values(&error),
+    };
+    coded(format!("committing: {told}"), error)
+}
+
+fn coded(told: String, error: sqlx::Error) -> StoreError {
+    let mut told = StoreError::new(fault(&error), told);
+    if let Some(server) = database_error(&error) {
+        told = told.with_code(server.code());
+        if let Some(constraint) = server.constraint() {
+            told = told.with_constraint(constraint);
+        }
+    }
+    // Any other driver error as a source would show, to whoever prints the chain, what is left out
+    // here: rows, and parts of the connection string.
+    match error {
+        sqlx::Error::Io(error) => told.with_source(error),
+        _ => told,
+    }
 }
 
 /// What a client-side error is; its own text may hold a connection string's parts.

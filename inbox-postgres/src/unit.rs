@@ -12,7 +12,7 @@ use sqlx::pool::PoolConnection;
 use sqlx::{Connection as _, Database, Executor, PgConnection, Postgres, SqlSafeStr as _};
 use sqlx_core::transaction::TransactionManager;
 
-use crate::error::{ends_the_session, has_code, is_lost, sqlstate, store_error};
+use crate::error::{commit_error, ends_the_session, has_code, is_lost, sqlstate, store_error};
 use crate::sql;
 
 /// How long a rollback waits for its connection before it closes it instead.
@@ -222,7 +222,7 @@ impl PgUnit {
         }
         let told_by_server = !is_lost(&error);
         let session_ended = ends_the_session(&error);
-        let told = store_error("committing", error);
+        let told = commit_error(error);
         if !told_by_server || (session_ended && proven) {
             return CommitError::Unknown(told);
         }

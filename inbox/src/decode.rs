@@ -1,11 +1,14 @@
 //! Decoding a payload, and saying where it failed without quoting it.
 
+mod node;
+mod refused;
+
 use std::fmt;
 
 use serde::de::DeserializeOwned;
 use serde_json::error::Category;
-use serde_path_to_error::{Path, Segment};
 
+use self::node::{Second, read_again};
 use crate::cloud_events::is_json;
 use crate::envelope::Envelope;
 
@@ -25,7 +28,8 @@ impl DecodeError {
     }
 
     /// The path to the field, such as `lines[3].sku`, where the format has paths. A part of the
-    /// path that might itself be data (a map's key that is no identifier) is shown as `*`.
+    /// path that is itself data (a map's key, an unknown variant, a field beside a flattened one) is
+    /// shown as `*`.
     pub fn path(&self) -> Option<&str> {
         self.path.as_deref()
     }
@@ -64,13 +68,8 @@ pub fn decode_json<T: JsonEvent>(envelope: &Envelope) -> Result<T, DecodeError> 
     if envelope.payload().is_empty() {
         return Err(DecodeError::new("the payload is empty"));
     }
-    let mut json = serde_json::Deserializer::from_slice(envelope.payload());
-    let value = serde_path_to_error::deserialize(&mut json).map_err(|error| {
-        let path = shown(error.path());
-        described(error.inner(), path)
-    })?;
-    json.end().map_err(|error| described(&error, None))?;
-    Ok(value)
+    serde_json::from_slice(envelope.payload())
+        .map_err(|error| described::<T>(&error, envelope.payload()))
 }
 
 /// An event that is read from JSON.
@@ -84,49 +83,21 @@ pub trait JsonEvent: DeserializeOwned {}
 #[diagnostic::do_not_recommend]
 impl<T: DeserializeOwned> JsonEvent for T {}
 
-/// serde_json's own text quotes the payload (`invalid type: string "4111 …"`), so only its category
-/// and position are used, and the field names that come from the type.
-fn described(error: &serde_json::Error, path: Option<String>) -> DecodeError {
-    let problem = match error.classify() {
-        Category::Data => field_named_by_the_type(error)
-            .unwrap_or_else(|| "a value has the wrong type or is out of range".to_owned()),
-        Category::Syntax => "the payload is not valid JSON".to_owned(),
-        Category::Eof => "the payload ends too early".to_owned(),
-        Category::Io => "the payload could not be read".to_owned(),
+/// serde_json's own text quotes the payload (`invalid type: string "4111 …"`), so only its category and
+/// position are used; what is wrong, and where, comes from a second reading.
+fn described<T: DeserializeOwned>(error: &serde_json::Error, payload: &[u8]) -> DecodeError {
+    let (problem, path) = match read_again::<T>(payload) {
+        Second::Refused(refused) => {
+            let path = refused.path();
+            (refused.problem, path)
+        }
+        Second::NothingRefused => ("a field is repeated, or a number is out of range".into(), None),
+        Second::NotJson if error.classify() == Category::Eof => {
+            ("the payload ends too early".into(), None)
+        }
+        Second::NotJson => ("the payload is not valid JSON".into(), None),
     };
     DecodeError { problem, path, position: Some((error.line(), error.column())) }
-}
-
-/// serde's texts for a missing or repeated field name it from the type's own field list.
-fn field_named_by_the_type(error: &serde_json::Error) -> Option<String> {
-    let text = error.to_string();
-    ["missing field", "duplicate field"].into_iter().find_map(|what| {
-        let (name, _) = text.strip_prefix(what)?.strip_prefix(" `")?.split_once('`')?;
-        is_identifier(name).then(|| format!("{what} `{name}`"))
-    })
-}
-
-fn shown(path: &Path) -> Option<String> {
-    let mut shown = String::new();
-    for segment in path.iter() {
-        match segment {
-            Segment::Seq { index } => shown.push_str(&format!("[{index}]")),
-            Segment::Map { key } | Segment::Enum { variant: key } => {
-                if !shown.is_empty() {
-                    shown.push('.');
-                }
-                shown.push_str(if is_identifier(key) { key } else { "*" });
-            }
-            Segment::Unknown => shown.push('?'),
-        }
-    }
-    (!shown.is_empty() && shown != "?").then_some(shown)
-}
-
-fn is_identifier(text: &str) -> bool {
-    let first_is_letter = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-    let plain = text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-');
-    first_is_letter && plain && text.len() <= 64
 }
 
 #[cfg(test)]
@@ -144,6 +115,12 @@ mod tests {
         lines: Vec<Line>,
         #[serde(default)]
         notes: HashMap<String, u8>,
+        #[serde(default)]
+        prices: HashMap<u64, u8>,
+        #[serde(default)]
+        payment: Option<Payment>,
+        #[serde(default)]
+        size: Option<(u8, u8)>,
     }
 
     #[derive(Debug, Deserialize)]
@@ -152,8 +129,35 @@ mod tests {
         quantity: u8,
     }
 
+    #[derive(Debug, Deserialize)]
+    #[allow(dead_code)]
+    #[serde(rename_all = "snake_case")]
+    enum Payment {
+        Invoice,
+        Card { number: String },
+        Debit(u8),
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[allow(dead_code)]
+    struct Parcel {
+        weight: u8,
+        #[serde(flatten)]
+        labels: HashMap<String, u8>,
+    }
+
     fn refused(payload: &str) -> DecodeError {
         decode_json::<Order>(&Envelope::new("1", "t", payload)).unwrap_err()
+    }
+
+    /// Refused for one field beside the two that are required.
+    fn refused_field(field: &str) -> String {
+        let error = refused(&format!(r#"{{"sku": "a", "lines": [], {field}}}"#));
+        assert!(error.position().is_some());
+        match error.path() {
+            Some(path) => format!("{} @ {path}", error.problem),
+            None => error.problem,
+        }
     }
 
     #[test]
@@ -166,12 +170,64 @@ mod tests {
     }
 
     #[test]
+    fn the_error_says_what_was_expected() {
+        for (field, told) in [
+            (r#""notes": 7"#, "expected a map, found a number @ notes"),
+            (r#""prices": {"12": "x"}"#, "expected u8, found a string @ prices.*"),
+            (r#""prices": {"12": 1, "x": 1}"#, "expected u64, found a string @ prices.*"),
+            (r#""payment": {"debit": null}"#, "expected u8, found null @ payment.debit"),
+            (r#""payment": {"card": {}}"#, "missing field `number` @ payment.card"),
+            (
+                r#""payment": {"card": {}, "debit": 1}"#,
+                "expected an object with a single key, found an object that is not @ payment",
+            ),
+            (
+                r#""payment": "card""#,
+                "expected struct variant, found a variant without content @ payment",
+            ),
+            (r#""size": [1, 2, 3]"#, "expected fewer elements, found 3 elements @ size"),
+            (r#""size": [1]"#, "expected a tuple of size 2, found 1 elements @ size"),
+            (r#""sku": "b""#, "a field is repeated, or a number is out of range"),
+        ] {
+            assert_eq!(refused_field(field), told, "{field}");
+        }
+    }
+
+    /// What might be a name of the type, or a patient's.
+    #[test]
+    fn names_from_the_payload_are_not_shown() {
+        for (field, told) in [
+            (r#""notes": {"anna": "x"}"#, "expected u8, found a string @ notes.*"),
+            (r#""notes": {"sku": "x"}"#, "expected u8, found a string @ notes.*"),
+            (
+                r#""payment": {"anna": 1}"#,
+                "an unknown variant, expected one of `invoice`, `card`, `debit` @ payment.*",
+            ),
+            (
+                r#""payment": "anna""#,
+                "an unknown variant, expected one of `invoice`, `card`, `debit` @ payment",
+            ),
+        ] {
+            assert_eq!(refused_field(field), told, "{field}");
+        }
+        // serde reads a struct with a flattened part as a map, and does not tell whose a name is.
+        for payload in [r#"{"weight": 1, "anna": "x"}"#, r#"{"weight": "x"}"#] {
+            let error = decode_json::<Parcel>(&Envelope::new("1", "t", payload)).unwrap_err();
+            assert!(error.to_string().starts_with("expected u8, found a string"), "{error}");
+            assert!(error.path().is_none_or(|path| path == "*"), "{error}");
+        }
+    }
+
+    #[test]
     fn no_error_quotes_the_payload() {
         let secret = "4111-1111-1111-1111";
         for payload in [
             format!(r#"{{"sku": "{secret}", "lines": "{secret}"}}"#),
             format!(r#"{{"sku": 1, "lines": [{{"quantity": "{secret}"}}]}}"#),
             format!(r#"{{"sku": "a", "lines": [], "notes": {{"{secret}": "x"}}}}"#),
+            format!(r#"{{"sku": "a", "lines": [], "payment": "{secret}"}}"#),
+            format!(r#"{{"sku": "a", "lines": [], "payment": {{"{secret}": 1}}}}"#),
+            format!(r#"{{"sku": "a", "lines": [], "prices": {{"{secret}": 1}}}}"#),
             format!(r#""{secret}""#),
             format!(r#"{{"sku": "a", "lines": []}} {secret}"#),
             format!(r#"{{"sku": "{secret}"#),

@@ -41,7 +41,7 @@ pub(crate) async fn dispatch<S: InboxStore>(
     let limits =
         route.map_or_else(Default::default, |route| (route.run_limit, route.statement_limit));
     let limit = core.settings.deadline.unwrap_or(limits.0.saturating_add(DEFAULT_SLACK));
-    let deadline = Instant::now() + limit;
+    let deadline = from_now(limit);
     let mut dispatch = Dispatch {
         core,
         consumer,
@@ -98,12 +98,24 @@ impl<S: InboxStore> Dispatch<'_, S> {
                         && self.has_fault(&failure, Fault::Serialization) =>
                 {
                     retries += 1;
+                    self.commit_sent = false; // it was answered
                     let wait = backoff.next();
                     telemetry::retried(self.consumer.name, self.message_id, retries, wait);
                     self.wait(wait).await;
                 }
-                answer => return answer,
+                answer => return answer.map_err(|failure| self.never_final(failure)),
             }
+        }
+    }
+
+    /// A handler cannot know that the database wanted a retry, and often marks all its errors.
+    fn never_final(&self, failure: Failure) -> Failure {
+        let conflicted = self.has_fault(&failure, Fault::Serialization);
+        match failure {
+            Failure::Handler { handler, error, .. } => {
+                Failure::Handler { handler, error, conflicted }
+            }
+            other => other,
         }
     }
 
@@ -121,7 +133,7 @@ impl<S: InboxStore> Dispatch<'_, S> {
 
     /// Claims the pair. A twin in flight is waited for by asking again, which parks nothing.
     async fn claim(&mut self) -> Result<Claimed<S::Unit>, Failure> {
-        let give_up = Instant::now() + self.core.settings.claim_wait;
+        let give_up = from_now(self.core.settings.claim_wait);
         let mut backoff = Backoff::new(Duration::from_millis(5), Duration::from_millis(250));
         loop {
             match self.try_claim().await.map_err(Failure::Store)? {
@@ -192,7 +204,7 @@ impl<S: InboxStore> Dispatch<'_, S> {
             Ok(Err(CommitError::Escaped(escape))) => {
                 Err(Failure::TransactionEscaped { handler, escape })
             }
-            Ok(Err(CommitError::Refused(error))) => Err(Failure::Store(error)),
+            Ok(Err(CommitError::Refused(error))) => Err(Failure::Store(error.after_a_run())),
             Ok(Err(CommitError::Unknown(cause))) => self.find_out(Some(cause)).await,
             Err(_) => self.find_out(None).await,
         }
@@ -205,13 +217,19 @@ impl<S: InboxStore> Dispatch<'_, S> {
         let mut backoff = Backoff::new(Duration::from_millis(20), Duration::from_secs(1));
         while Instant::now() < self.deadline {
             match self.try_claim().await {
-                Ok(Claimed::Duplicate(_)) => return Ok(Outcome::Processed),
+                Ok(Claimed::Duplicate(recorded)) => {
+                    // A row of another message under this id is not ours.
+                    return match self.difference(&recorded) {
+                        None => Ok(Outcome::Processed),
+                        Some(_) => self.duplicate(recorded),
+                    };
+                }
                 Ok(Claimed::Fresh(unit)) => {
                     // Our own fresh claim: no handler ran in it, so nothing can have escaped.
                     let _ = unit.rollback(self.slot).await;
                     let lost =
                         || StoreError::new(Fault::Other, "the connection was lost at COMMIT");
-                    return Err(Failure::Store(cause.unwrap_or_else(lost)));
+                    return Err(Failure::Store(cause.unwrap_or_else(lost).after_a_run()));
                 }
                 Ok(Claimed::InFlight) | Err(_) => self.wait(backoff.next()).await,
             }
@@ -285,6 +303,12 @@ impl<S: InboxStore> Dispatch<'_, S> {
             _ => false,
         }
     }
+}
+
+/// A time that is out of reach, `Duration::MAX` for "none", is a long way off.
+fn from_now(time: Duration) -> Instant {
+    const LONG: Duration = Duration::from_secs(60 * 60 * 24 * 365);
+    Instant::now() + time.min(LONG)
 }
 
 /// The handler that a failure of the run names.

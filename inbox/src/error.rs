@@ -40,9 +40,9 @@ impl Error for InvalidEnvelope {}
 
 /// Why a message was not processed.
 ///
-/// Nothing was marked processed, and nothing of it is durable but what the
-/// [kind](DispatchErrorKind) says otherwise. [`is_permanent`](Self::is_permanent) tells a transport
-/// whether to retry or to dead-letter.
+/// Nothing was marked processed and nothing of it is durable, but for the two
+/// [kinds](DispatchErrorKind) that say otherwise: `CommitUnknown` and `TransactionEscaped`.
+/// [`is_permanent`](Self::is_permanent) tells a transport whether to retry or to dead-letter.
 ///
 /// `{}` is one line without the cause; `{:#}` adds the chain of causes, the handler's own error
 /// included. Neither shows the payload. The original error is the [`source`](Error::source), and can
@@ -59,19 +59,53 @@ struct Inner {
 #[derive(Debug)]
 pub(crate) enum Failure {
     InvalidEnvelope(InvalidEnvelope),
-    IdReused { recorded: Recorded, what: &'static str },
-    Unhandled { consumer: String, known: Vec<&'static str> },
-    Decode { handler: &'static str, error: DecodeError },
-    InFlight { waited: Duration },
-    Handler { handler: &'static str, error: HandlerError },
-    HandlerPanicked { handler: &'static str, text: String },
-    HandlerTimedOut { handler: &'static str, timeout: Duration },
-    TransactionAborted { handler: Option<&'static str> },
-    TransactionEscaped { handler: Option<&'static str>, escape: Escape },
+    IdReused {
+        recorded: Recorded,
+        what: &'static str,
+    },
+    Unhandled {
+        consumer: String,
+        known: Vec<&'static str>,
+    },
+    Decode {
+        handler: &'static str,
+        error: DecodeError,
+    },
+    InFlight {
+        waited: Duration,
+    },
+    /// `conflicted`: a serialization failure or deadlock is in it, and a retry may succeed.
+    Handler {
+        handler: &'static str,
+        error: HandlerError,
+        conflicted: bool,
+    },
+    HandlerPanicked {
+        handler: &'static str,
+        text: String,
+    },
+    HandlerTimedOut {
+        handler: &'static str,
+        timeout: Duration,
+    },
+    TransactionAborted {
+        handler: Option<&'static str>,
+    },
+    TransactionEscaped {
+        handler: Option<&'static str>,
+        escape: Escape,
+    },
     Store(StoreError),
-    DeadlineExceeded { deadline: Duration, ran: bool },
-    CommitUnknown { cause: Option<StoreError> },
-    ConsumerAmbiguous { consumers: Vec<&'static str> },
+    DeadlineExceeded {
+        deadline: Duration,
+        ran: bool,
+    },
+    CommitUnknown {
+        cause: Option<StoreError>,
+    },
+    ConsumerAmbiguous {
+        consumers: Vec<&'static str>,
+    },
     Stopping,
 }
 
@@ -90,7 +124,7 @@ pub enum DispatchErrorKind {
     /// Another delivery of the message is being processed right now. Transient; no attempt counted.
     InFlight,
     /// A handler, or an extractor of its arguments, returned an error. Transient unless it was
-    /// marked permanent.
+    /// marked permanent; always transient where a serialization failure or deadlock is in it.
     Handler,
     /// A handler panicked. Transient.
     HandlerPanicked,
@@ -145,7 +179,9 @@ impl DispatchError {
     pub fn is_permanent(&self) -> bool {
         use DispatchErrorKind as Kind;
         match (self.kind(), &self.0.failure) {
-            (_, Failure::Handler { error, .. }) => is_marked_permanent(error.as_ref()),
+            (_, Failure::Handler { error, conflicted, .. }) => {
+                !conflicted && is_marked_permanent(error.as_ref())
+            }
             (Kind::InvalidEnvelope | Kind::IdReused | Kind::Unhandled | Kind::Decode, _) => true,
             (Kind::TransactionEscaped, _) => true,
             _ => false,
@@ -232,7 +268,9 @@ impl fmt::Display for Failure {
                 f,
                 "another delivery of the message is being processed, and was still after {waited:?}"
             ),
-            Failure::Handler { handler, error } if is_marked_permanent(error.as_ref()) => {
+            Failure::Handler { handler, error, conflicted: false }
+                if is_marked_permanent(error.as_ref()) =>
+            {
                 write!(f, "handler `{handler}` failed, and said that retrying cannot help")
             }
             Failure::Handler { handler, .. } => write!(f, "handler `{handler}` failed"),

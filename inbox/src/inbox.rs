@@ -140,7 +140,9 @@ impl<S: InboxStore> Consumer<S> {
     /// of it, and the redelivery finds out.
     ///
     /// # Errors
-    /// Nothing was marked processed. [`DispatchError::is_permanent`] tells whether to dead-letter or
+    /// Nothing was marked processed; what [`CommitUnknown`](crate::DispatchErrorKind::CommitUnknown)
+    /// and [`TransactionEscaped`](crate::DispatchErrorKind::TransactionEscaped) leave, each says.
+    /// [`DispatchError::is_permanent`] tells whether to dead-letter or
     /// to retry; the [kinds](crate::DispatchErrorKind) are the rows of the outcome table.
     pub async fn dispatch(&self, envelope: &Envelope) -> Result<Outcome, DispatchError> {
         self.dispatch_through(&mut Slot::passing(), envelope).await

@@ -55,7 +55,9 @@ pub(crate) async fn run_handlers<U: UnitOfWork>(
             envelope,
             message_id,
             consumer: handler.consumer,
-            deadline: deadline.min(Instant::now() + handler.timeout),
+            deadline: Instant::now()
+                .checked_add(handler.timeout)
+                .map_or(deadline, |end| end.min(deadline)),
             states,
         };
         run_one(handler, event, delivery).await?;
@@ -76,7 +78,9 @@ async fn run_one(
     let bounded = AssertUnwindSafe(&mut running).catch_unwind();
     let ended = match tokio::time::timeout(handler.timeout, bounded).await {
         Ok(Ok(Ok(()))) => Ok(()),
-        Ok(Ok(Err(error))) => Err(Failure::Handler { handler: handler.name, error }),
+        Ok(Ok(Err(error))) => {
+            Err(Failure::Handler { handler: handler.name, error, conflicted: false })
+        }
         Ok(Err(panic)) => Err(panicked(handler, panic)),
         Err(_) => Err(Failure::HandlerTimedOut { handler: handler.name, timeout: handler.timeout }),
     };

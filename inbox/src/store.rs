@@ -245,9 +245,18 @@ impl StoreError {
         self
     }
 
-    /// The driver's error.
+    /// What caused it. Most drivers' errors are no good sources: their texts quote rows and
+    /// connection strings, and whoever prints the chain prints them.
     pub fn with_source(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         self.source = Some(source.into());
+        self
+    }
+
+    /// The same where handlers have run: busy or not, the delivery counts as an attempt.
+    pub(crate) fn after_a_run(mut self) -> Self {
+        if self.fault == Fault::Busy {
+            self.fault = Fault::Other;
+        }
         self
     }
 

@@ -87,6 +87,8 @@ pub enum End {
     ConfineFailedStatement,
     /// Fails like an error that the store takes for a serialization failure.
     SerializationFailure,
+    /// The same, marked permanent like every error of a handler that marks them all.
+    PermanentSerializationFailure,
     LeakSavepoint(Then),
     UniqueViolation,
     DeferredViolation,

@@ -142,6 +142,7 @@ impl<H: Harness> Run<'_, H> {
                 Err(Layer(Layer(marked.into()).into()).into())
             }
             End::SerializationFailure => Err(Layer(Injected::serialization().into()).into()),
+            End::PermanentSerializationFailure => Err(Injected::serialization().permanent().into()),
             End::Panic => panic!("handler {} panics", self.number),
             End::PanicWithoutText => std::panic::panic_any(self.number),
             End::Hang => self.hang().await,

@@ -79,6 +79,11 @@ impl Plan {
         self.0.claims.lock().unwrap().extend(faults);
     }
 
+    /// No further claim fails.
+    pub fn claims_succeed(&self) {
+        self.0.claims.lock().unwrap().clear();
+    }
+
     /// The next look-ups fail so.
     pub fn finds(&self, faults: impl IntoIterator<Item = ClaimFault>) {
         self.0.finds.lock().unwrap().extend(faults);

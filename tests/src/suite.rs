@@ -18,17 +18,20 @@ macro_rules! suite {
             rows::commit: {
                 a3_a_deferred_constraint_that_fails_at_commit_rolls_back_and_the_next_delivery_runs,
                 a3_a_refused_commit_leaves_nothing_and_the_next_delivery_runs,
+                a_commit_refused_because_the_database_is_busy_counts_its_attempt,
                 what_the_store_says_of_a_commit_is_what_is_answered,
                 a_commit_without_answer_whose_row_is_there_is_processed,
                 a_commit_without_answer_whose_row_is_not_there_is_a_store_error,
                 a_commit_nobody_answers_for_until_the_deadline_is_unknown,
                 a_commit_being_found_out_about_waits_for_a_pair_that_is_held,
+                a_commit_without_answer_is_not_proven_by_the_row_of_another_message,
             }
             rows::deadline: {
                 a_claim_nobody_answers_ends_at_the_deadline,
                 a_rollback_nobody_answers_ends_at_the_deadline_and_counts_the_run,
                 a_look_up_that_fails_or_stalls_dead_letters_nothing,
                 a_deadline_not_longer_than_the_handlers_timeouts_is_refused_at_build,
+                a_deadline_beyond_all_clocks_is_none,
             }
             rows::decode: {
                 an_undecodable_payload_is_a_permanent_decode_error_that_says_where,
@@ -108,6 +111,8 @@ macro_rules! suite {
                 a_claim_that_fails_to_serialize_is_retried_inside,
                 a_store_that_never_serializes_is_a_transient_store_error_in_the_end,
                 a_serialization_failure_inside_the_handlers_error_is_retried_inside,
+                a_serialization_failure_marked_permanent_is_retried_and_stays_transient,
+                a_deadline_that_passes_in_a_retry_is_no_unknown_commit,
                 c5_a_retry_waits_without_a_connection,
                 other_failures_are_not_retried_inside,
             }

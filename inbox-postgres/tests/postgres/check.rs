@@ -56,6 +56,14 @@ async fn what_endangers_the_promise_is_told_with_its_remedy() {
 }
 
 #[tokio::test]
+async fn what_else_goes_wrong_is_not_told_as_a_missing_grant() {
+    let bed = Bed::new().await;
+    bed.run("ALTER TABLE inbox.migrations RENAME version TO renamed").await;
+    let error = bed.store().check().await.unwrap_err();
+    assert_eq!(error.code(), Some("42703"), "{error}");
+}
+
+#[tokio::test]
 async fn missing_grants_are_told_with_the_grant_to_write() {
     let bed = Bed::new().await;
     let role = format!("poor_{}", bed.database.name());

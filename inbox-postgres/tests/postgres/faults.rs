@@ -1,5 +1,6 @@
 //! Escapes, aborts, cancellation and lost connections.
 
+use std::error::Error;
 use std::time::Duration;
 
 use inbox::{DispatchErrorKind, Escape, Outcome};
@@ -65,6 +66,27 @@ async fn a_deferred_constraint_is_told_by_code_and_name_without_detail() {
     assert!(told.contains("23503") && told.contains("children_parent_fkey"), "{told}");
     assert!(!told.contains("secret-word"), "{told}");
     assert_eq!(bed.rows().await, 0);
+}
+
+/// The whole chain, as an application's error reporter prints it.
+#[tokio::test]
+async fn what_a_deferred_trigger_says_of_its_row_is_not_shown() {
+    let bed = Bed::new().await;
+    bed.run(
+        "CREATE TABLE cards (number text); \
+         CREATE FUNCTION refuse_card() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
+             RAISE EXCEPTION 'bad card %', NEW.number USING ERRCODE = 'check_violation'; END $$; \
+         CREATE CONSTRAINT TRIGGER refuse_card AFTER INSERT ON cards DEFERRABLE INITIALLY DEFERRED \
+             FOR EACH ROW EXECUTE FUNCTION refuse_card()",
+    )
+    .await;
+    let inbox = bed.inbox().await;
+    let envelope = message("INSERT INTO cards VALUES ('secret-word')");
+    let error = inbox.dispatch(&envelope).await.unwrap_err();
+    assert_eq!(error.kind(), DispatchErrorKind::Store);
+    let links = std::iter::successors(Some(&error as &dyn Error), |&link| link.source());
+    let told: String = links.map(|link| format!("{link} {link:?}")).collect();
+    assert!(told.contains("23514") && !told.contains("secret-word"), "{told}");
 }
 
 #[tokio::test]

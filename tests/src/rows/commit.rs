@@ -1,12 +1,17 @@
 //! A constraint fails at commit; the answer to the commit is lost.
 
-use inbox::{DispatchErrorKind as Kind, Escape, Fault, Outcome, StoreError};
+use std::sync::Arc;
+
+use inbox::{
+    DispatchErrorKind as Kind, Envelope, Escape, Fault, InboxBuilder, NoStore, Outcome, StoreError,
+};
 
 use crate::answer::{Attempt, Failed, link};
-use crate::bench::Bench;
+use crate::bench::{Bench, id_of};
 use crate::command::{End, envelope};
-use crate::harness::Harness;
+use crate::harness::{Harness, StoreOptions};
 use crate::plan::{ClaimFault, CommitFault};
+use crate::rows::unhandled::{OTHER, Other};
 
 pub async fn a3_a_deferred_constraint_that_fails_at_commit_rolls_back_and_the_next_delivery_runs<
     H: Harness,
@@ -22,7 +27,7 @@ pub async fn a3_a_deferred_constraint_that_fails_at_commit_rolls_back_and_the_ne
     assert!(!format!("{error:#} {error:?} {cause:?}").contains("orphan"), "{error:?}");
     assert_eq!(bench.probe.starts(), 1);
     bench.assert_rolled_back_and_reprocessed(&envelope).await;
-    assert_eq!(bench.probe.starts_of(0, &crate::bench::id_of(&envelope).to_string()), 2);
+    assert_eq!(bench.probe.starts_of(0, &id_of(&envelope).to_string()), 2);
 }
 
 pub async fn a3_a_refused_commit_leaves_nothing_and_the_next_delivery_runs<H: Harness>() {
@@ -31,6 +36,14 @@ pub async fn a3_a_refused_commit_leaves_nothing_and_the_next_delivery_runs<H: Ha
     let (envelope, answer) = bench.run(End::Ok).await;
     let _ = answer.transient(Kind::Store, Attempt::Counted);
     assert_eq!(bench.plan.calls(), ["claim", "commit"], "it was tried again inside");
+    bench.assert_rolled_back_and_reprocessed(&envelope).await;
+}
+
+pub async fn a_commit_refused_because_the_database_is_busy_counts_its_attempt<H: Harness>() {
+    let bench = Bench::<H>::start().await;
+    bench.plan.commits([CommitFault::Refused(Fault::Busy)]);
+    let (envelope, answer) = bench.run(End::Ok).await;
+    let _ = answer.transient(Kind::Store, Attempt::Counted);
     bench.assert_rolled_back_and_reprocessed(&envelope).await;
 }
 
@@ -90,4 +103,28 @@ pub async fn a_commit_being_found_out_about_waits_for_a_pair_that_is_held<H: Har
     let (envelope, answer) = bench.run(End::Ok).await;
     assert_eq!(answer.unwrap(), Outcome::Processed);
     bench.assert_committed_once(&envelope).await;
+}
+
+/// While it is being found out about, another message takes the id: its row is no proof of ours.
+pub async fn a_commit_without_answer_is_not_proven_by_the_row_of_another_message<H: Harness>() {
+    let bench = Bench::<H>::start().await;
+    bench.plan.commits([CommitFault::UnknownRolledBack]);
+    bench.plan.claims([ClaimFault::None]);
+    bench.plan.claims([ClaimFault::InFlight; 1000]);
+    let ours = envelope([]);
+    let theirs = Envelope::new(id_of(&ours), OTHER, "{}");
+    let other = async {
+        bench.plan.claim_asked().await;
+        bench.plan.claim_asked().await;
+        let register = |builder: InboxBuilder<NoStore>| builder.register(Other::registration());
+        let harness = Arc::clone(&bench.harness);
+        let other = Bench::<H>::on(harness, StoreOptions::default(), register).await;
+        let answer = other.dispatch(&theirs).await;
+        bench.plan.claims_succeed();
+        answer
+    };
+    let (ours_answer, theirs_answer) = tokio::join!(bench.dispatch(&ours), other);
+    assert_eq!(theirs_answer.unwrap(), Outcome::Processed);
+    let _ = ours_answer.permanent(Kind::IdReused);
+    assert_eq!(bench.effects_of(&ours).await, [] as [&str; 0]);
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use inbox::{DispatchErrorKind as Kind, Envelope, Fault, Inbox};
+use inbox::{DispatchErrorKind as Kind, Envelope, Fault, Inbox, Outcome};
 use uuid::Uuid;
 
 use crate::answer::{Attempt, Failed};
@@ -53,4 +53,14 @@ pub async fn a_deadline_not_longer_than_the_handlers_timeouts_is_refused_at_buil
     let two = builder.register(handler::<H, 0>("a")).register(handler::<H, 1>("b"));
     let refused = two.store(store).build().await.unwrap_err();
     assert!(matches!(refused.problems(), [one] if one.contains("deadline")), "{refused}");
+}
+
+pub async fn a_deadline_beyond_all_clocks_is_none<H: Harness>() {
+    let one = handler::<H, 0>("obey");
+    let wait = Duration::MAX - Duration::from_secs(1);
+    let bench =
+        Bench::<H>::with(|b| b.deadline(Duration::MAX).claim_wait(wait).register(one)).await;
+    let (envelope, answer) = bench.run(End::Ok).await;
+    assert_eq!(answer.unwrap(), Outcome::Processed);
+    bench.assert_committed_once(&envelope).await;
 }

@@ -55,6 +55,25 @@ pub async fn a_serialization_failure_inside_the_handlers_error_is_retried_inside
     bench.assert_rolled_back_and_reprocessed(&envelope).await;
 }
 
+pub async fn a_serialization_failure_marked_permanent_is_retried_and_stays_transient<H: Harness>() {
+    let bench = Bench::<H>::start().await;
+    let (envelope, answer) = bench.run(End::PermanentSerializationFailure).await;
+    let error = answer.transient(Kind::Handler, Attempt::Counted);
+    assert!(!error.to_string().contains("permanent"), "{error}");
+    assert_eq!(bench.plan.calls(), ["claim", "rollback"].repeat(4));
+    bench.assert_rolled_back_and_reprocessed(&envelope).await;
+}
+
+/// The first run's COMMIT was refused, so there is nothing that nobody knows.
+pub async fn a_deadline_that_passes_in_a_retry_is_no_unknown_commit<H: Harness>() {
+    let bench = Bench::<H>::start().await;
+    bench.plan.commits([CommitFault::Refused(SERIALIZATION)]);
+    bench.plan.claims([ClaimFault::None, ClaimFault::Stalls]);
+    let (envelope, answer) = bench.run(End::Ok).await;
+    let _ = answer.transient(Kind::Store, Attempt::Counted);
+    bench.assert_rolled_back_and_reprocessed(&envelope).await;
+}
+
 pub async fn c5_a_retry_waits_without_a_connection<H: Harness>() {
     let bench = Bench::<H>::start().await;
     bench.plan.commits([CommitFault::Refused(SERIALIZATION); 3]);
