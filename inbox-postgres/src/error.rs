@@ -58,7 +58,6 @@ fn fault(error: &sqlx::Error) -> Fault {
 fn fault_of_code(code: &str) -> Fault {
     match code {
         sqlstate::SERIALIZATION_FAILURE | sqlstate::DEADLOCK_DETECTED => Fault::Serialization,
-        sqlstate::IN_FAILED_TRANSACTION => Fault::Aborted,
         sqlstate::TOO_MANY_CONNECTIONS => Fault::Busy,
         _ => Fault::Other,
     }

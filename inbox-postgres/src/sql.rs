@@ -90,21 +90,21 @@ FROM {schema}.messages AS known WHERE known.consumer = $1 AND known.message_id =
     )
 }
 
-/// Whether a handler's failed statement has aborted the transaction, asked between handlers.
-pub(crate) const PROBE: &str = "SELECT 1";
-
 /// Proves that the transaction is ours, or fails with 22P02 (it is not) or 25P02 (it is aborted);
 /// where it fails, what follows in the same query is not executed. `IS DISTINCT FROM`, because a plain
 /// comparison with an absent setting is NULL and raises nothing.
 macro_rules! guarded {
-    ($then:literal) => {
+    ($($then:literal)?) => {
         concat!(
             "SELECT (CASE WHEN current_setting('inbox.guard', true) IS DISTINCT FROM 'on' \
-             THEN 'inbox: a handler ended the transaction' ELSE '1' END)::int; ",
-            $then
+             THEN 'inbox: a handler ended the transaction' ELSE '1' END)::int; "
+            $(, $then)?
         )
     };
 }
+
+/// The proof alone, between handlers.
+pub(crate) const PROBE: &str = guarded!();
 
 /// Proof, permission and commit in one round trip.
 ///

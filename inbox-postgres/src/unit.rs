@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use futures_util::TryStreamExt;
-use inbox::{CommitError, Escape, MessageId, Slot, StoreError, UnitOfWork};
+use inbox::{CommitError, Escape, MessageId, Slot, Standing, StoreError, UnitOfWork};
 use sqlx::pool::PoolConnection;
 use sqlx::{Connection as _, Database, Executor, PgConnection, Postgres, SqlSafeStr as _};
 use sqlx_core::transaction::TransactionManager;
@@ -146,10 +146,16 @@ impl PgUnit {
         Ok(())
     }
 
-    /// Whether sqlx itself has ended the transaction: it rolls back where a `begin()` fails or is given
-    /// up, and has then counted down to 0. No handler ended it.
+    /// Whether sqlx itself has rolled the transaction back, as it does where a `begin()` fails or is given
+    /// up: it has then counted down to 0. A handler's own SQL leaves that count as it is.
     fn was_ended_by_sqlx(&mut self) -> bool {
         Manager::get_transaction_depth(self.lease.connection()) == 0
+    }
+
+    /// The same, and the handler has run nothing after it: sqlx's ROLLBACK is still to be sent. What it ran
+    /// would be durable by itself.
+    fn was_quietly_ended_by_sqlx(&mut self) -> bool {
+        self.was_ended_by_sqlx() && self.lease.connection().should_flush()
     }
 
     /// Puts the connection into the slot; see [`Lease::rest`].
@@ -173,8 +179,9 @@ impl PgUnit {
         }
     }
 
-    /// What a handler that ended the transaction left behind. The connection is closed afterwards.
-    async fn escape(mut self) -> Escape {
+    /// What a handler that ended the transaction left behind. The connection is to be closed afterwards.
+    async fn escape(&mut self) -> Escape {
+        let by_sqlx = self.was_ended_by_sqlx();
         let Row { find, consumer, message_id } = self.row.clone();
         let connection = self.lease.connection();
         // Its answer tells nothing: there may be no transaction to end.
@@ -186,18 +193,21 @@ impl PgUnit {
             .fetch_optional(connection)
             .await;
         match found {
+            Ok(None) if by_sqlx => Escape::BeginGivenUp,
             Ok(None) => Escape::RolledBack,
             Ok(Some(_)) | Err(_) => Escape::Committed,
         }
     }
 
     async fn roll_back(mut self, slot: &mut Slot<PgHeld>) -> Result<(), Escape> {
+        if self.was_quietly_ended_by_sqlx() {
+            let _ = self.settle().await; // sends it; the connection is closed
+            return Ok(());
+        }
         match self.guarded(sql::ROLLBACK).await {
             Ok(()) => self.rest(slot),
             Err((_, error)) if has_code(&error, sqlstate::INVALID_TEXT) => {
-                if !self.was_ended_by_sqlx() {
-                    return Err(self.escape().await);
-                }
+                return Err(self.escape().await);
             }
             Err((_, error)) if has_code(&error, sqlstate::IN_FAILED_TRANSACTION) => {
                 self.rest_aborted(slot).await;
@@ -209,7 +219,7 @@ impl PgUnit {
 
     /// Why a FINISH failed; `proven` tells whether the guard had passed.
     async fn not_committed(
-        self,
+        mut self,
         (proven, error): (bool, sqlx::Error),
         slot: &mut Slot<PgHeld>,
     ) -> CommitError {
@@ -243,13 +253,16 @@ impl UnitOfWork for PgUnit {
         self.lease.connection()
     }
 
-    async fn probe(&mut self) -> Result<bool, StoreError> {
-        let failed = |error| store_error("asking whether the transaction is aborted", error);
-        self.settle().await.map_err(failed)?;
-        match self.lease.connection().execute(sql::PROBE).await {
-            Ok(_) => Ok(true),
-            Err(error) if has_code(&error, sqlstate::IN_FAILED_TRANSACTION) => Ok(false),
-            Err(error) => Err(failed(error)),
+    async fn probe(&mut self) -> Result<Standing, StoreError> {
+        match self.guarded(sql::PROBE).await {
+            Ok(()) => Ok(Standing::Ours),
+            Err((_, error)) if has_code(&error, sqlstate::INVALID_TEXT) => {
+                Ok(Standing::Escaped(self.escape().await))
+            }
+            Err((_, error)) if has_code(&error, sqlstate::IN_FAILED_TRANSACTION) => {
+                Ok(Standing::Aborted)
+            }
+            Err((_, error)) => Err(store_error("asking whether the transaction is alive", error)),
         }
     }
 

@@ -22,6 +22,9 @@ pub(crate) const FIND: &str = "\
 /// the savepoint along, and a BEGIN after it does not bring it back.
 pub(crate) const PROVE: &str = "RELEASE inbox_guard";
 
+/// The same, between handlers, with the savepoint set anew for those that follow.
+pub(crate) const PROBE: &str = "RELEASE inbox_guard; SAVEPOINT inbox_guard";
+
 /// The commit past sqlx's count of savepoints, for a transaction in which one was leaked.
 pub(crate) const COMMIT: &str = "COMMIT";
 

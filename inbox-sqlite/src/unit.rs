@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use inbox::{CommitError, Escape, MessageId, Slot, UnitOfWork};
+use inbox::{CommitError, Escape, MessageId, Slot, Standing, StoreError, UnitOfWork};
 use sqlx::SqliteConnection;
 
 use crate::fault::{GENERIC, failed, may_end_the_transaction, sqlite_code};
@@ -26,13 +26,26 @@ impl UnitOfWork for SqliteUnit {
         self.writer.connection()
     }
 
+    async fn probe(&mut self) -> Result<Standing, StoreError> {
+        let last_code = self.writer.last_code().await;
+        match self.writer.probe().await {
+            Ok(()) => Ok(Standing::Ours),
+            Err(error) if is_gone(&error) => Ok(match self.how_an_ok_left_it(last_code).await {
+                Some(escape) => Standing::Escaped(escape),
+                None => Standing::Aborted,
+            }),
+            Err(error) => {
+                Err(failed("could not ask whether the transaction is still the same", error))
+            }
+        }
+    }
+
     async fn commit(mut self, _: &mut Slot<()>) -> Result<(), CommitError> {
         let last_code = self.writer.last_code().await;
         match self.writer.prove().await {
             Ok(()) => self.writer.commit().await,
             Err(error) if is_gone(&error) => {
-                let by_sqlite = self.was_ended_by_sqlite(last_code);
-                let escape = self.how_it_ended(by_sqlite).await;
+                let escape = self.how_an_ok_left_it(last_code).await;
                 Err(escape.map_or(CommitError::Aborted, CommitError::Escaped))
             }
             Err(error) => Err(CommitError::Refused(failed("could not begin to commit", error))),
@@ -43,15 +56,11 @@ impl UnitOfWork for SqliteUnit {
         let last_code = self.writer.stop_statements().await;
         match self.writer.prove().await {
             Ok(()) => self.writer.rollback().await,
-            Err(error) if is_gone(&error) => {
-                // A `begin()` that was cancelled in flight makes sqlx roll back twice, the second
-                // time our transaction: it has then counted down to 0. No handler did that.
-                let by_sqlx = self.writer.depth() == 0;
-                let by_sqlite = self.was_ended_by_sqlite(last_code);
-                if let Some(escape) = self.how_it_ended(by_sqlx || by_sqlite).await {
-                    return Err(escape);
-                }
-            }
+            Err(error) if is_gone(&error) => match self.how_it_ended(last_code).await {
+                // As where a handler's timeout comes in a `begin()`: it has not gone on after it.
+                None | Some(Escape::BeginGivenUp) => {}
+                Some(escape) => return Err(escape),
+            },
             Err(_) => {} // the connection is closed, which rolls back
         }
         Ok(())
@@ -69,17 +78,30 @@ impl SqliteUnit {
             || (last_code == Some(GENERIC) && self.writer.depth() > 1)
     }
 
-    /// How the transaction ended that is gone; `None` where it ended without a handler's doing.
-    async fn how_it_ended(&mut self, by_itself: bool) -> Option<Escape> {
+    /// How the transaction ended that is gone, under a handler that then returned `Ok`; `None` where
+    /// nothing can be durable. Where commits are guarded, nothing that it wrote after a `begin()` that was
+    /// given up is: what it tried to write was refused, and is told as that.
+    async fn how_an_ok_left_it(&mut self, last_code: Option<i32>) -> Option<Escape> {
+        let escape = self.how_it_ended(last_code).await;
+        escape.filter(|escape| *escape != Escape::BeginGivenUp || !self.writer.guards_commits())
+    }
+
+    /// How the transaction ended that is gone; `None` where SQLite rolled it back.
+    async fn how_it_ended(&mut self, last_code: Option<i32>) -> Option<Escape> {
         if self.writer.refused_a_commit() {
             return Some(Escape::RolledBack);
         }
+        let by_sqlite = self.was_ended_by_sqlite(last_code);
+        // A `begin()` that was given up in flight makes sqlx roll back twice, the second time our
+        // transaction: it has then counted down to 0.
+        let by_sqlx = self.writer.depth() == 0;
         // What a handler's BEGIN opened after it is held by nobody: free the lock before answering.
         let _ = self.writer.rollback_whatever_is_open().await;
         let recorded = find_on(self.writer.connection(), &self.consumer, self.message_id).await;
         match recorded {
             Ok(Some(_)) => Some(Escape::Committed),
-            _ if by_itself => None,
+            _ if by_sqlite => None,
+            _ if by_sqlx => Some(Escape::BeginGivenUp),
             Ok(None) => Some(Escape::RolledBack),
             Err(_) => Some(Escape::Committed), // nobody can say
         }

@@ -64,6 +64,11 @@ impl Writer {
         sqlx::raw_sql(sql::PROVE).execute(self.connection()).await.map(drop)
     }
 
+    /// The same, of a transaction that goes on.
+    pub(crate) async fn probe(&mut self) -> sqlx::Result<()> {
+        sqlx::raw_sql(sql::PROBE).execute(self.connection()).await.map(drop)
+    }
+
     /// Commits the proven transaction. A savepoint that a handler leaked is committed with the rest.
     pub(crate) async fn commit(mut self) -> Result<(), CommitError> {
         if let Some(guard) = &self.guard {
@@ -132,6 +137,11 @@ impl Writer {
     pub(crate) async fn last_code(&mut self) -> Option<i32> {
         let mut handle = self.connection.lock_handle().await.ok()?;
         handle.last_error().map(|error| code(&error))
+    }
+
+    /// Whether every commit but ours is refused.
+    pub(crate) fn guards_commits(&self) -> bool {
+        self.guard.is_some()
     }
 
     /// Whether a commit that was not ours was refused.

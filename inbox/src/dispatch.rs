@@ -88,11 +88,9 @@ impl<S: InboxStore> Dispatch<'_, S> {
     async fn run(&mut self, route: Option<&Route>) -> Result<Outcome, Failure> {
         let Some(route) = route else { return self.unhandled().await };
         let mut backoff = Backoff::new(Duration::from_millis(10), Duration::from_secs(1));
-        let (mut retries, mut probing) = (0, false);
+        let mut retries = 0;
         loop {
-            match self.run_once(route, probing).await {
-                // One of several handlers swallowed a failed statement: run again to see which.
-                Err(Failure::TransactionAborted { handler: None }) if !probing => probing = true,
+            match self.run_once(route).await {
                 Err(failure)
                     if retries < SERIALIZATION_RETRIES
                         && self.has_fault(&failure, Fault::Serialization) =>
@@ -119,7 +117,7 @@ impl<S: InboxStore> Dispatch<'_, S> {
         }
     }
 
-    async fn run_once(&mut self, route: &Route, probing: bool) -> Result<Outcome, Failure> {
+    async fn run_once(&mut self, route: &Route) -> Result<Outcome, Failure> {
         let events = match decode_all(route, self.envelope) {
             Ok(events) => events,
             Err(failure) => return self.unless_processed(failure).await,
@@ -127,7 +125,7 @@ impl<S: InboxStore> Dispatch<'_, S> {
         match self.claim().await? {
             Claimed::Duplicate(recorded) => self.duplicate(recorded),
             Claimed::InFlight => Err(Failure::InFlight { waited: self.core.settings.claim_wait }),
-            Claimed::Fresh(unit) => self.handle(unit, route, events, probing).await,
+            Claimed::Fresh(unit) => self.handle(unit, route, events).await,
         }
     }
 
@@ -159,42 +157,26 @@ impl<S: InboxStore> Dispatch<'_, S> {
         mut unit: S::Unit,
         route: &Route,
         events: Vec<ErasedEvent>,
-        probing: bool,
     ) -> Result<Outcome, Failure> {
         let (envelope, message_id) = (self.envelope, self.message_id);
         let (states, deadline) = (&self.core.states, self.deadline.into_std());
-        let context = RunContext { envelope, message_id, states, deadline, probing };
+        let context = RunContext { envelope, message_id, states, deadline };
         self.ran = true;
         match run_handlers(&mut unit, route, events, context).await {
             Ok(()) => self.commit(unit, route).await,
             Err(failure) => match unit.rollback(self.slot).await {
-                Ok(()) if probing => Err(failure),
-                Ok(()) => Err(self.unless_innocent(failure, route)),
                 // Told instead of the handler's own failure: what it left is not what that says.
-                Err(escape) => {
+                Err(escape) if !tells_of_the_transaction(&failure) => {
                     Err(Failure::TransactionEscaped { handler: blamed(&failure), escape })
                 }
+                _ => Err(failure),
             },
         }
     }
 
-    /// A handler that stumbled over a transaction which an earlier one had left aborted is not blamed.
-    fn unless_innocent(&self, failure: Failure, route: &Route) -> Failure {
-        let first = route.handlers.first().map(|handler| handler.name);
-        match blamed(&failure) {
-            Some(name) if Some(name) != first && self.has_fault(&failure, Fault::Aborted) => {
-                Failure::TransactionAborted { handler: None }
-            }
-            _ => failure,
-        }
-    }
-
     async fn commit(&mut self, unit: S::Unit, route: &Route) -> Result<Outcome, Failure> {
-        // With several handlers in one transaction it is not certain whose fault it is.
-        let handler = match route.handlers.as_slice() {
-            [only] => Some(only.name),
-            _ => None,
-        };
+        // What the others did to the transaction was found out before the last one was started.
+        let handler = route.handlers.last().map(|handler| handler.name);
         self.commit_sent = true;
         // Some of the time is kept for finding out what became of a COMMIT without an answer.
         let left = self.deadline.saturating_duration_since(Instant::now());
@@ -309,6 +291,11 @@ impl<S: InboxStore> Dispatch<'_, S> {
 fn from_now(time: Duration) -> Instant {
     const LONG: Duration = Duration::from_secs(60 * 60 * 24 * 365);
     Instant::now() + time.min(LONG)
+}
+
+/// Whether it was found out before the rollback what an earlier handler had done to the transaction.
+fn tells_of_the_transaction(failure: &Failure) -> bool {
+    matches!(failure, Failure::TransactionAborted { .. } | Failure::TransactionEscaped { .. })
 }
 
 /// The handler that a failure of the run names.

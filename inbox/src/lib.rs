@@ -45,7 +45,7 @@ pub use permanent::{Permanent, PermanentError, PermanentResult};
 pub use registration::{DEFAULT_HANDLER_TIMEOUT, HandlerRegistration, Handlers, linked_handlers};
 pub use stop::StopHandle;
 pub use store::{
-    Claim, Claimed, CommitError, Escape, Fault, Fingerprint, InboxStore, Recorded, Slot,
+    Claim, Claimed, CommitError, Escape, Fault, Fingerprint, InboxStore, Recorded, Slot, Standing,
     StoreError, UnitOfWork,
 };
 pub use worker::Worker;

@@ -12,7 +12,7 @@ use crate::handler::{Delivery, HandlerFuture, States};
 use crate::message_id::MessageId;
 use crate::registration::{ErasedEvent, HandlerRegistration};
 use crate::registry::Route;
-use crate::store::UnitOfWork;
+use crate::store::{Standing, UnitOfWork};
 
 /// Decodes the payload once for each handler, before anything is opened.
 pub(crate) fn decode_all(route: &Route, envelope: &Envelope) -> Result<Vec<ErasedEvent>, Failure> {
@@ -36,20 +36,23 @@ pub(crate) struct RunContext<'a> {
     pub(crate) states: &'a States,
     /// When the whole dispatch ends.
     pub(crate) deadline: Instant,
-    /// Whether to ask after each handler if the transaction is still alive: a round trip each, paid
-    /// only to find out which of several handlers has swallowed a failed statement.
-    pub(crate) probing: bool,
 }
 
-/// Runs the handlers in order, in the one unit of work; the first failure stops the rest.
+/// Runs the handlers in order, in the one unit of work; the first failure stops the rest. No handler is
+/// started in a transaction that an earlier one has ended or left aborted; what the last one did to it is
+/// for the commit to find out.
 pub(crate) async fn run_handlers<U: UnitOfWork>(
     unit: &mut U,
     route: &Route,
     events: Vec<ErasedEvent>,
     context: RunContext<'_>,
 ) -> Result<(), Failure> {
-    let RunContext { envelope, message_id, states, deadline, probing } = context;
+    let RunContext { envelope, message_id, states, deadline } = context;
+    let mut earlier = None;
     for (handler, event) in route.handlers.iter().zip(events) {
+        if let Some(earlier) = earlier.replace(handler.name) {
+            prove(unit, earlier).await?;
+        }
         let delivery = Delivery {
             connection: Some(unit.connection()),
             envelope,
@@ -61,11 +64,18 @@ pub(crate) async fn run_handlers<U: UnitOfWork>(
             states,
         };
         run_one(handler, event, delivery).await?;
-        if probing && !unit.probe().await.map_err(Failure::Store)? {
-            return Err(Failure::TransactionAborted { handler: Some(handler.name) });
-        }
     }
     Ok(())
+}
+
+/// Proves that `handler` has left the transaction as it was lent it.
+async fn prove<U: UnitOfWork>(unit: &mut U, handler: &'static str) -> Result<(), Failure> {
+    let handler = Some(handler);
+    match unit.probe().await.map_err(Failure::Store)? {
+        Standing::Ours => Ok(()),
+        Standing::Aborted => Err(Failure::TransactionAborted { handler }),
+        Standing::Escaped(escape) => Err(Failure::TransactionEscaped { handler, escape }),
+    }
 }
 
 async fn run_one(

@@ -80,12 +80,10 @@ pub trait UnitOfWork: Send + 'static {
     /// The connection, inside the transaction. A `begin()` on it must open a savepoint.
     fn connection(&mut self) -> &mut Self::Connection;
 
-    /// Whether the transaction is still alive; false where a failed statement has aborted it. Asked
-    /// between handlers when one of several has swallowed a failure, to find which. The default is
-    /// right for databases in which a failed statement aborts nothing.
-    fn probe(&mut self) -> impl Future<Output = Result<bool, StoreError>> + Send {
-        std::future::ready(Ok(true))
-    }
+    /// How the transaction stands after a handler that returned `Ok`, asked before the next one is
+    /// started: a later handler may write only into the transaction that was opened. What an abandoned
+    /// statement of the earlier handler still owes is waited for.
+    fn probe(&mut self) -> impl Future<Output = Result<Standing, StoreError>> + Send;
 
     /// Proves that the transaction is still the one that was opened and is not aborted, commits,
     /// and answers `Ok` only when the commit is durable. The connection is put into the slot or given
@@ -211,8 +209,6 @@ pub enum Fault {
     Busy,
     /// A serialization failure or a deadlock: a fresh transaction may succeed at once.
     Serialization,
-    /// A statement after one that had aborted the transaction: not this one's fault.
-    Aborted,
     /// Everything else, lost connections among it.
     Other,
 }
@@ -300,6 +296,17 @@ impl Error for StoreError {
     }
 }
 
+/// How the transaction of a unit of work stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It is the one that was opened, and alive.
+    Ours,
+    /// A failed statement has aborted it, or made the database roll it back; nothing of it is durable.
+    Aborted,
+    /// It was ended.
+    Escaped(Escape),
+}
+
 /// Why a commit was not made, or may not have been.
 #[derive(Debug)]
 pub enum CommitError {
@@ -322,6 +329,10 @@ pub enum Escape {
     /// A ROLLBACK, or a COMMIT that the database refused: no dedup row is there, and nothing that was
     /// written before.
     RolledBack,
+    /// A `begin()` failed, or was given up before the database had answered (a timeout around it), and
+    /// the driver then rolled back the whole transaction: no dedup row is there, and nothing that was
+    /// written before.
+    BeginGivenUp,
 }
 
 impl fmt::Display for Escape {
@@ -331,8 +342,13 @@ impl fmt::Display for Escape {
                 "by a COMMIT; the dedup row and what was written before it are durable"
             }
             Escape::RolledBack => {
-                "by a ROLLBACK, a `begin()` that was given up, or a COMMIT that the database refused; \
-                 nothing that was written before it is durable, and what was written after it may be"
+                "by a ROLLBACK, or a COMMIT that the database refused; nothing that was written before it \
+                 is durable, and what was written after it may be"
+            }
+            Escape::BeginGivenUp => {
+                "by going on after a `begin()` that failed or was given up, for which the driver rolls \
+                 back everything; nothing that was written before it is durable, and what was written \
+                 after it may be"
             }
         })
     }

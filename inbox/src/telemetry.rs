@@ -82,12 +82,16 @@ pub(crate) fn retried(consumer: &str, id: MessageId, retry: u32, wait: Duration)
 
 /// A handler ended the inbox's transaction.
 pub(crate) fn escaped(consumer: &str, id: MessageId, handler: Option<&str>, escape: Escape) {
+    let remedy = match escape {
+        Escape::BeginGivenUp => "Have it return an error when a `begin()` fails or is given up",
+        Escape::Committed | Escape::RolledBack => "Remove the COMMIT or ROLLBACK from it",
+    };
     error!(
         consumer,
         message_id = %id,
         handler,
-        "a handler ended the inbox's transaction {escape}. Remove the COMMIT or ROLLBACK from it; \
-         the message is answered with a permanent error",
+        "a handler ended the inbox's transaction {escape}. {remedy}; the message is answered with a \
+         permanent error",
     );
 }
 

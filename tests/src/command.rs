@@ -6,6 +6,8 @@ use inbox::{DecodeError, Envelope, IntegrationEvent};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use crate::harness::Harness;
+
 /// The command's event type.
 pub const COMMAND: &str = "conformance.command.v1";
 
@@ -94,6 +96,10 @@ pub enum End {
     DeferredViolation,
     /// Ends the transaction by itself, and then ends.
     Escape(Escape, Then),
+    /// Gives up a `begin()` and returns Ok.
+    GiveUpBegin,
+    /// Gives up a `begin()`, writes once more and returns Ok.
+    GiveUpBeginAndWrite,
     /// Checks that its connection is the one that holds the dedup row.
     SeeOwnDedupRow,
     /// Tries to take the connection a second time.
@@ -112,6 +118,25 @@ pub enum Escape {
 }
 
 impl Escape {
+    pub const ALL: [Escape; 6] = [
+        Escape::Commit,
+        Escape::Rollback,
+        Escape::CommitBegin,
+        Escape::RollbackBegin,
+        Escape::CommitAndChain,
+        Escape::RollbackAndChain,
+    ];
+
+    /// Whether the store of `H` speaks this SQL.
+    pub fn is_sql_of<H: Harness>(self) -> bool {
+        H::FEATURES.chains || !matches!(self, Escape::CommitAndChain | Escape::RollbackAndChain)
+    }
+
+    /// Whether it commits, and the store of `H` cannot refuse that.
+    pub fn goes_through<H: Harness>(self) -> bool {
+        self.commits() && !H::FEATURES.refuses_commit
+    }
+
     pub(crate) fn sql(self) -> &'static str {
         match self {
             Escape::Commit => "COMMIT",

@@ -5,8 +5,8 @@ use std::future::pending;
 use std::time::Duration;
 
 use inbox::{
-    Claim, Claimed, CommitError, Escape, Fault, InboxStore, MessageId, Recorded, Slot, StoreError,
-    UnitOfWork,
+    Claim, Claimed, CommitError, Escape, Fault, InboxStore, MessageId, Recorded, Slot, Standing,
+    StoreError, UnitOfWork,
 };
 
 use crate::clock::outlive;
@@ -96,7 +96,7 @@ impl<U: UnitOfWork> UnitOfWork for FaultyUnit<U> {
         self.unit.connection()
     }
 
-    async fn probe(&mut self) -> Result<bool, StoreError> {
+    async fn probe(&mut self) -> Result<Standing, StoreError> {
         self.plan.called("probe");
         self.unit.probe().await
     }

@@ -64,6 +64,9 @@ pub trait Harness: Send + Sync + Sized + 'static {
         end: Nested,
     ) -> impl Future<Output = Result<(), HandlerError>> + Send;
 
+    /// Gives up a `begin()` of the driver before the database has answered, as a timeout around it does.
+    fn give_up_a_begin(connection: &mut Connection<Self>) -> impl Future<Output = ()> + Send;
+
     /// What handlers wrote, as `handler message`, sorted.
     fn effects(&self) -> impl Future<Output = Vec<String>> + Send {
         self.query("SELECT handler || ' ' || message FROM effects ORDER BY 1".to_owned())

@@ -52,4 +52,8 @@ impl<H: Harness> Harness for Held<H> {
     ) -> Result<(), HandlerError> {
         H::in_savepoint(connection, sql, end).await
     }
+
+    async fn give_up_a_begin(connection: &mut Connection<H>) {
+        H::give_up_a_begin(connection).await;
+    }
 }

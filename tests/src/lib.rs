@@ -8,6 +8,7 @@
 #![allow(missing_docs, reason = "a test's name is its sentence")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "all of it is tests")]
 
+mod abandon;
 mod answer;
 mod bench;
 pub mod cases;
@@ -23,6 +24,7 @@ mod probe;
 pub mod rows;
 mod suite;
 
+pub use abandon::at_most;
 pub use answer::{Attempt, Failed, links};
 pub use bench::{Bench, CONSUMER};
 pub use command::{COMMAND, Command, End, Escape, Then, envelope};

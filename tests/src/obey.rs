@@ -169,6 +169,15 @@ impl<H: Harness> Run<'_, H> {
                 }
                 self.then(then).await
             }
+            End::GiveUpBegin => {
+                H::give_up_a_begin(self.connection).await;
+                Ok(())
+            }
+            End::GiveUpBeginAndWrite => {
+                H::give_up_a_begin(self.connection).await;
+                let _ = self.effect("after").await; // refused where commits are guarded
+                Ok(())
+            }
             End::SeeOwnDedupRow => self.see_own_dedup_row().await,
         }
     }

@@ -143,6 +143,11 @@ macro_rules! suite {
                 k2_handlers_run_in_declared_order_then_by_name_in_one_dedup_decision,
                 k2_the_first_failure_stops_the_rest_and_undoes_what_ran_before,
                 a_second_handler_that_cannot_decode_means_that_the_first_has_not_run,
+                a_later_handler_is_not_started_where_an_earlier_one_ended_the_transaction,
+                a_later_handler_is_not_started_where_an_earlier_one_gave_up_a_begin,
+                a_later_handler_is_not_started_in_an_aborted_transaction_nor_blamed_for_it,
+                a_last_handler_that_ends_or_aborts_the_transaction_is_named,
+                the_transaction_is_probed_between_handlers_and_not_after_the_last,
             }
             cases::stop: {
                 a_stopping_inbox_takes_no_more_finishes_what_runs_and_tells_when_done,

@@ -1,14 +1,14 @@
 //! Statements and savepoints that a handler gives up before the server has answered.
 
 use inbox::{
-    Delivery, DispatchErrorKind, Handler, HandlerError, HandlerFuture, HandlerRegistration, Inbox,
-    Outcome,
+    Delivery, DispatchErrorKind, Escape, Handler, HandlerError, HandlerFuture, HandlerRegistration,
+    Inbox, Outcome,
 };
 use inbox_postgres::{PgInboxStore, PgTx};
 use sqlx::{Acquire as _, Executor as _};
 use std::time::Duration;
 
-use crate::bed::{Bed, CONSUMER, Script, abort_after, message};
+use crate::bed::{Bed, CONSUMER, Run, Script, abort_after, message};
 
 const WRITE: &str = "INSERT INTO effects VALUES ('a')";
 /// Fails some time after it was sent.
@@ -55,6 +55,20 @@ async fn act(what: &str, tx: &mut PgTx<'_>) -> Result<(), HandlerError> {
         "give up a begin, then write" => {
             give_up_a_begin(tx).await;
             tx.execute(WRITE).await?;
+        }
+        "give up a begin, write, then fail" => {
+            give_up_a_begin(tx).await;
+            tx.execute(WRITE).await?;
+            return Err("and fails".into());
+        }
+        "give up a begin, write, then hang" => {
+            give_up_a_begin(tx).await;
+            tx.execute(WRITE).await?;
+            std::future::pending::<()>().await;
+        }
+        "give up a statement that fails late" => {
+            tx.execute(WRITE).await?;
+            abort_after(tx.execute(FAILS_LATE), 1, || ()).await;
         }
         other => panic!("{other}"),
     }
@@ -117,12 +131,34 @@ async fn a_begin_that_failed_or_was_given_up_is_no_escape() {
 
 /// sqlx rolls the transaction back for the given-up `begin()`, and what the handler writes afterwards
 /// is durable by itself: retrying would write it again, so the answer is permanent.
+/// sqlx rolls the transaction back for the given-up `begin()`, and what the handler writes afterwards
+/// is durable by itself: retrying would write it again, so the answer is permanent.
 #[tokio::test]
 async fn writes_after_a_begin_that_was_given_up_are_told_as_an_escape() {
+    for what in [
+        "give up a begin, then write",
+        "give up a begin, write, then fail",
+        "give up a begin, write, then hang",
+    ] {
+        let bed = Bed::new().await;
+        let error = inbox(&bed).await.dispatch(&message(what)).await.unwrap_err();
+        assert_eq!(error.kind(), DispatchErrorKind::TransactionEscaped, "{what}: {error:?}");
+        assert_eq!(error.escape(), Some(Escape::BeginGivenUp), "{what}");
+        assert!(error.is_permanent() && error.to_string().contains("begin()"), "{error}");
+        assert_eq!((bed.effects().await, bed.rows().await), (1, 0), "{what}");
+    }
+}
+
+#[tokio::test]
+async fn a_statement_given_up_by_an_earlier_handler_is_not_a_later_ones_failure() {
     let bed = Bed::new().await;
-    let error =
-        inbox(&bed).await.dispatch(&message("give up a begin, then write")).await.unwrap_err();
-    assert_eq!(error.kind(), DispatchErrorKind::TransactionEscaped, "{error:?}");
-    assert!(error.is_permanent());
-    assert_eq!(bed.rows().await, 0);
+    let earlier = HandlerRegistration::new::<Act>(CONSUMER, "earlier");
+    let later = HandlerRegistration::new::<Run>(CONSUMER, "later");
+    let builder = Inbox::builder().store(bed.store()).state(bed.signals.clone());
+    let inbox = builder.register(earlier).register(later).build().await.unwrap();
+    let envelope = message("give up a statement that fails late");
+    let error = inbox.dispatch(&envelope).await.unwrap_err();
+    assert_eq!(error.kind(), DispatchErrorKind::TransactionAborted, "{error:?}");
+    assert_eq!((error.handler(), bed.signals.starts()), (Some("earlier"), 0));
+    assert_eq!((bed.effects().await, bed.rows().await), (0, 0));
 }

@@ -1,12 +1,12 @@
 //! Round trips, counted at the wire.
 
-use inbox::{InboxBuilder, Outcome};
+use inbox::{HandlerRegistration, InboxBuilder, Outcome};
 use inbox_postgres::PgInboxStore;
 use sqlx::PgPool;
 use sqlx::postgres::PgPoolOptions;
 use test_servers::proxy::Proxy;
 
-use crate::bed::{Bed, CONSUMER, inbox_with, message, until};
+use crate::bed::{Bed, CONSUMER, Run, inbox_with, message, until};
 
 const WRITE: &str = "INSERT INTO effects VALUES ('a')";
 
@@ -84,4 +84,20 @@ async fn a_worker_makes_three_round_trips_a_message() {
         assert_eq!(worker.dispatch(&message(WRITE)).await.unwrap(), Outcome::Processed);
     }
     assert_eq!(proxy.round_trips(), 30, "{}", proxy.trace());
+}
+
+/// Each handler after the first costs one: the proof that the one before it has left the transaction whole.
+#[tokio::test]
+async fn a_handler_after_the_first_costs_one_round_trip_besides_its_own() {
+    let bed = Bed::new().await;
+    let (proxy, pool) = counted(&bed).await;
+    let again = |name| HandlerRegistration::new::<Run>(CONSUMER, name);
+    let inbox = direct(&bed, pool).register(again("second")).register(again("third"));
+    let inbox = inbox.build().await.unwrap();
+    let mut worker = inbox.consumer(CONSUMER).unwrap().worker();
+    let _ = worker.dispatch(&message(WRITE)).await.unwrap();
+    proxy.reset();
+    assert_eq!(worker.dispatch(&message(WRITE)).await.unwrap(), Outcome::Processed);
+    // Claim, three handlers with two proofs between them, proof and COMMIT in one.
+    assert_eq!(proxy.round_trips(), 7, "{}", proxy.trace());
 }

@@ -237,7 +237,7 @@ async fn a_cancelled_begin_takes_the_transaction_along_and_is_found_out() {
     cancel_a_begin(&mut unit).await;
     run(&mut unit, EFFECT).await.unwrap(); // past the end of the transaction
     let answer = commit(unit).await;
-    assert!(matches!(answer, Err(CommitError::Escaped(Escape::RolledBack))), "{answer:?}");
+    assert!(matches!(answer, Err(CommitError::Escaped(Escape::BeginGivenUp))), "{answer:?}");
     assert_eq!((fixture.rows().await, fixture.effects().await), (0, 1));
 }
 

@@ -1,32 +1,11 @@
 //! The dispatch future is dropped, at any await.
 
-use std::future::{Future, poll_fn};
-use std::pin::pin;
-use std::task::Poll;
-
 use inbox::{Envelope, Outcome};
 
+use crate::abandon::at_most;
 use crate::bench::Bench;
 use crate::command::{End, envelope};
 use crate::harness::Harness;
-
-/// Polls `future` at most `polls` times and drops it then.
-async fn at_most<F: Future>(polls: u32, future: F) -> Option<F::Output> {
-    let mut future = pin!(future);
-    let mut left = polls;
-    poll_fn(move |context| {
-        if left == 0 {
-            return Poll::Ready(None);
-        }
-        left -= 1;
-        let polled = future.as_mut().poll(context);
-        if polled.is_pending() && left == 0 {
-            return Poll::Ready(None);
-        }
-        polled.map(Some)
-    })
-    .await
-}
 
 /// As a transport does: what was not counted is delivered again. A server may take a while to notice
 /// that the connection which holds the pair was closed.

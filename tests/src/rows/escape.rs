@@ -43,7 +43,7 @@ async fn assert_told<H: Harness>(escape: Escape) {
         let logs = Logs::start();
         let (envelope, answer) = bench.run(End::Escape(escape, then)).await;
         let error = answer.permanent(Kind::TransactionEscaped);
-        let goes_through = escape.commits() && !H::FEATURES.refuses_commit;
+        let goes_through = escape.goes_through::<H>();
         let told = if goes_through { Told::Committed } else { Told::RolledBack };
         assert_eq!(error.escape(), Some(told), "then {then:?}");
         assert_eq!(error.handler(), Some("obey"), "then {then:?}");
