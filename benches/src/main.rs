@@ -1,10 +1,21 @@
 //! Benchmarks against what one would write instead, as ratios from interleaved slices of the same run.
 //!
-//! `cargo run --release -p benches -- dispatch [--quick] [--json]`
+//! `cargo run --release -p benches -- NAME [--quick] [--json]`
+//!
+//! Each bench is a file: it makes its [`contender`]s for each case and lets [`rounds`] compare them.
+//! [`bed`] has the throwaway server, [`message`] what is applied, [`single`] and [`by_hand`] who
+//! applies it one by one.
 
+mod bed;
+mod by_hand;
 mod contender;
 mod dispatch;
+mod duplicates;
+mod message;
+mod pgbench;
 mod report;
+mod rounds;
+mod single;
 
 use clap::{Parser, ValueEnum};
 
@@ -12,6 +23,8 @@ use clap::{Parser, ValueEnum};
 enum Bench {
     /// One message a transaction: local, and through a network of 1 ms.
     Dispatch,
+    /// Redeliveries only, one by one.
+    Duplicates,
 }
 
 /// Benchmarks on a throwaway PostgreSQL with fsync and synchronous_commit on.
@@ -31,6 +44,7 @@ async fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
     let results = match arguments.bench {
         Bench::Dispatch => dispatch::run(arguments.quick).await?,
+        Bench::Duplicates => duplicates::run(arguments.quick).await?,
     };
     report::show(&results, arguments.json)
 }

@@ -30,8 +30,7 @@ pub(crate) struct Statements {
 
 impl Statements {
     pub(crate) fn new(schema: &SchemaName) -> Self {
-        let schema = schema.quoted();
-        Self { claim: claim(&schema).into(), find: find(&schema).into() }
+        Self { claim: claim(schema).into(), find: find(&schema.quoted()).into() }
     }
 }
 
@@ -39,8 +38,10 @@ impl Statements {
 ///
 /// The advisory lock tells a twin in flight from a new message: who has not got it inserts nothing, and
 /// answers `in flight` unless the row is there (the lock may be another duplicate's, just asking); who
-/// has it inserts, or finds the row that a twin committed. It is released with the transaction. `ON CONFLICT DO NOTHING` that conflicts takes no transaction id, writes no
-/// WAL and leaves no dead tuple and no line in the server's log.
+/// has it inserts, or finds the row that a twin committed. It is released with the transaction.
+/// Advisory locks are the whole database's: the key names the schema, the consumer and the id, of which
+/// none can hold a space. `ON CONFLICT DO NOTHING` that conflicts takes no transaction id, writes no WAL
+/// and leaves no dead tuple and no line in the server's log.
 ///
 /// The last columns set what holds for this transaction only:
 /// - `inbox.guard` marks it, for [`FINISH`];
@@ -48,10 +49,11 @@ impl Statements {
 /// - a statement may not outlive the longest handler's time, unless the session allows it less;
 /// - a session that went silent (a dead host) gives its claim back when the handlers' time and a
 ///   margin have passed.
-fn claim(schema: &str) -> String {
+fn claim(schema: &SchemaName) -> String {
+    let (name, schema) = (schema, schema.quoted());
     format!(
         "WITH lock AS MATERIALIZED (
-    SELECT pg_try_advisory_xact_lock(hashtextextended($1 || ' ' || $2::text, 0)) AS got
+    SELECT pg_try_advisory_xact_lock(hashtextextended('{name} ' || $1 || ' ' || $2::text, 0)) AS got
 ), fresh AS (
     INSERT INTO {schema}.messages
         (consumer, message_id, event_type, source, occurred_at, correlation_id, causation_id, fingerprint)

@@ -3,12 +3,17 @@
 use std::time::Duration;
 
 use inbox::{DispatchErrorKind, Envelope, Outcome};
+use inbox_postgres::PgInboxStore;
 use sqlx::Connection as _;
 use test_servers::postgres::{Cluster, Options};
 
-use crate::bed::{Bed, CONSUMER, message};
+use crate::bed::{Bed, CONSUMER, inbox_with, message, through_a_pooler};
 
 const WRITE: &str = "INSERT INTO effects VALUES ('a')";
+
+/// What the claim in the schema `inbox` locks, taken by another session.
+const LOCK_THE_PAIR: &str =
+    "SELECT pg_advisory_xact_lock(hashtextextended('inbox ' || $1 || ' ' || $2::text, 0))";
 
 #[tokio::test]
 async fn a6_an_ordinary_duplicate_leaves_no_error_no_transaction_id_no_wal_and_no_dead_tuple() {
@@ -75,12 +80,7 @@ async fn a_processed_message_is_skipped_although_another_duplicate_is_just_askin
     assert_eq!(inbox.dispatch(&envelope).await.unwrap(), Outcome::Processed);
     let mut asking = sqlx::PgConnection::connect(bed.database.direct_url()).await.unwrap();
     let mut asking = asking.begin().await.unwrap();
-    sqlx::query("SELECT pg_advisory_xact_lock(hashtextextended($1 || ' ' || $2::text, 0))")
-        .bind(CONSUMER)
-        .bind(id)
-        .execute(&mut *asking)
-        .await
-        .unwrap();
+    sqlx::query(LOCK_THE_PAIR).bind(CONSUMER).bind(id).execute(&mut *asking).await.unwrap();
     assert_eq!(inbox.dispatch(&envelope).await.unwrap(), Outcome::SkippedDuplicate);
     asking.rollback().await.unwrap();
 }
@@ -98,6 +98,28 @@ async fn a_twin_in_flight_longer_than_claim_wait_is_in_flight() {
     let error = inbox.dispatch(&slow).await.unwrap_err();
     assert_eq!(error.kind(), DispatchErrorKind::InFlight);
     assert!(error.is_transient() && !error.counts_attempt());
+    bed.signals.go.notify_one();
+    assert_eq!(first.await.unwrap().unwrap(), Outcome::Processed);
+}
+
+#[tokio::test]
+async fn two_inboxes_in_two_schemas_of_one_database_are_no_twins() {
+    let bed = Bed::new().await;
+    let elsewhere = PgInboxStore::in_schema(bed.pool.clone(), "elsewhere").unwrap();
+    let elsewhere = elsewhere.accept_fsync_off();
+    let elsewhere =
+        if through_a_pooler() { elsewhere.without_named_statements() } else { elsewhere };
+    elsewhere.migrate().await.unwrap();
+    let [here, there] = [bed.store(), elsewhere].map(|store| {
+        inbox_with(store, bed.signals.clone()).claim_wait(Duration::from_millis(50)).build()
+    });
+    let (here, there) = (here.await.unwrap(), there.await.unwrap());
+    let id = uuid::Uuid::now_v7();
+    let slow = Envelope::new(id, "tests.script.v1", format!("{WRITE}; wait"));
+    let first = tokio::spawn(async move { here.dispatch(&slow).await });
+    bed.signals.started.notified().await;
+    let same_id = Envelope::new(id, "tests.script.v1", WRITE);
+    assert_eq!(there.dispatch(&same_id).await.unwrap(), Outcome::Processed);
     bed.signals.go.notify_one();
     assert_eq!(first.await.unwrap().unwrap(), Outcome::Processed);
 }
