@@ -31,7 +31,8 @@ impl Ledger {
     }
 }
 
-/// A message that says how long the database is to sleep in each of its handlers.
+/// A message that says how long the database is to sleep in each of its handlers; less than nothing
+/// means that the last one fails after it has written.
 #[derive(Clone, Copy, Debug)]
 pub struct Placed {
     nap: f64,
@@ -70,7 +71,10 @@ impl<const NUMBER: usize> Handler for Write<NUMBER> {
                 let nap = sqlx::query("SELECT pg_sleep($1)").bind(event.nap).persistent(false);
                 nap.execute(&mut *tx).await?;
             }
-            Ok(())
+            match event.nap < 0.0 && NUMBER + 1 == HANDLERS.len() {
+                true => Err("the message says so".into()),
+                false => Ok(()),
+            }
         })
     }
 }

@@ -35,7 +35,7 @@ SELECT (SELECT count(*) FROM published) AS messages,
 pub struct Message {
     /// Its id.
     pub id: Uuid,
-    /// How long each handler lets the database sleep, in seconds.
+    /// How long each handler lets the database sleep, in seconds; see [`Placed`](crate::Placed).
     pub nap: f64,
 }
 
@@ -43,6 +43,11 @@ impl Message {
     /// A new one that keeps nobody waiting.
     pub fn new() -> Self {
         Self { id: Uuid::now_v7(), nap: 0.0 }
+    }
+
+    /// A new one whose last handler fails.
+    pub fn failing() -> Self {
+        Self { nap: -1.0, ..Self::new() }
     }
 }
 

@@ -12,8 +12,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use battery::{CONSUMERS, Form, Ledger, Message, Stage, inbox_on, message, through_a_pooler};
-use inbox::{Consumer, DispatchError, DispatchErrorKind, Inbox, Outcome, Worker};
+use battery::{CONSUMERS, Form, Ledger, Message, Stage, Way, inbox_on, through_a_pooler};
+use inbox::{DispatchErrorKind, Inbox, Outcome};
 use inbox_postgres::PgInboxStore;
 use sqlx::postgres::PgPoolOptions;
 use test_servers::postgres::{Cluster, Options, Shutdown};
@@ -45,24 +45,9 @@ struct Report {
     answers: BTreeMap<String, usize>,
 }
 
-/// One way to deliver to one consumer.
-enum Way {
-    Plain(Consumer<PgInboxStore>),
-    Held(Worker<PgInboxStore>),
-}
-
-impl Way {
-    async fn deliver(&mut self, one: Message) -> Result<Outcome, DispatchError> {
-        match self {
-            Self::Plain(consumer) => consumer.dispatch(&message(one)).await,
-            Self::Held(worker) => worker.dispatch(&message(one)).await,
-        }
-    }
-}
-
 impl Report {
     /// Until it is answered `Ok`, and never again: what is lost after that stays lost, and is found.
-    async fn settle(&mut self, way: &mut Way, one: Message) {
+    async fn settle(&mut self, way: &mut Way<PgInboxStore>, one: Message) {
         loop {
             match way.deliver(one).await {
                 Ok(outcome) => {
