@@ -4,14 +4,20 @@
 //! dispatches half-way, and storm one message with twins; afterwards each handler's effects must equal its consumer's dedup rows
 //! must equal the distinct messages. `INBOX_BATTERY=full` runs the long form.
 
+mod books;
 mod form;
 mod handlers;
+mod lives;
+mod proof;
 mod stage;
 mod way;
 
+pub use books::{Books, Kind, Message};
 pub use form::{Form, through_a_pooler};
-pub use handlers::{CONSUMERS, HANDLERS, Ledger, Placed, inbox_on, message, registrations};
-pub use stage::{Message, Proof, Stage};
+pub use handlers::{CONSUMERS, Effects, HANDLERS, Ledger, Placed, inbox_on, message, store_on};
+pub use lives::{Lives, Tally};
+pub use proof::Proof;
+pub use stage::{SqliteStage, Stage};
 pub use way::Way;
 
 /// Any failure of the battery itself.

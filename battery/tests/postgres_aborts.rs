@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use battery::{CONSUMERS, Form, Ledger, Message, Stage, Way, inbox_on, through_a_pooler};
+use battery::{CONSUMERS, Form, Ledger, Message, Stage, Way, inbox_on, store_on, through_a_pooler};
 use inbox::{DispatchError, DispatchErrorKind, Inbox, Outcome};
 use inbox_postgres::PgInboxStore;
 use sqlx::postgres::PgPoolOptions;
@@ -60,7 +60,7 @@ impl Lane {
         let name = format!("aborts-{}", uuid::Uuid::now_v7().simple());
         let url = format!("{}?application_name={name}", stage.url());
         let pool = PgPoolOptions::new().max_connections(1).connect(&url).await.unwrap();
-        let inbox = inbox_on(pool, Ledger::default(), Duration::from_secs(10)).build();
+        let inbox = inbox_on(store_on(pool), Ledger::default(), Duration::from_secs(10)).build();
         let inbox = inbox.await.unwrap();
         Self { stage, inbox, through_workers, name, tally: Tally::default(), published: vec![] }
     }
@@ -212,8 +212,8 @@ async fn drop_in_lane(through_workers: bool, drops: usize) -> Tally {
     while lane.tally.dropped < drops {
         lane.round().await;
     }
-    lane.stage.publish(&lane.published).await.unwrap();
-    let proof = lane.stage.proof(&CONSUMERS[..1]).await.unwrap();
+    lane.stage.books.publish(&lane.published).await.unwrap();
+    let proof = lane.stage.books.proof_of(&CONSUMERS[..1]).await.unwrap();
     println!("through workers: {through_workers}, {:?}\n{proof}", lane.tally);
     assert!(proof.is_exact(), "{proof}");
     lane.tally

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use battery::{CONSUMERS, Form, Ledger, Message, Stage, Way, inbox_on, through_a_pooler};
+use battery::{CONSUMERS, Form, Ledger, Message, Stage, Way, inbox_on, store_on, through_a_pooler};
 use inbox::{DispatchErrorKind, Inbox, Outcome};
 use inbox_postgres::PgInboxStore;
 use sqlx::postgres::PgPoolOptions;
@@ -120,7 +120,8 @@ async fn a_server_that_ends_under_load_loses_and_doubles_nothing() {
     let stage = Stage::on(cluster.server()).await.unwrap();
     let options = PgPoolOptions::new().max_connections(10).acquire_timeout(Duration::from_secs(2));
     let pool = options.connect(stage.url()).await.unwrap();
-    let inbox = inbox_on(pool, Ledger::default(), Duration::from_secs(10)).build().await.unwrap();
+    let inbox =
+        inbox_on(store_on(pool), Ledger::default(), Duration::from_secs(10)).build().await.unwrap();
     let load = Arc::new(Load::default());
     let mut tasks = JoinSet::new();
     for number in 0..TASKS {
@@ -140,12 +141,12 @@ async fn a_server_that_ends_under_load_loses_and_doubles_nothing() {
 async fn conclude(stage: &Stage, reports: Vec<Report>, ends: usize) {
     let mut answers = BTreeMap::new();
     for report in reports {
-        stage.publish(&report.delivered).await.unwrap();
+        stage.books.publish(&report.delivered).await.unwrap();
         for (answer, count) in report.answers {
             *answers.entry(answer).or_insert(0) += count;
         }
     }
-    let proof = stage.proof_of_all().await.unwrap();
+    let proof = stage.books.proof().await.unwrap();
     println!("{ends} ends of the server; answers: {answers:?}\n{proof}");
     assert!(proof.is_exact(), "{proof}");
     assert!(answers.len() > 2, "the ends were noticed: {answers:?}");
