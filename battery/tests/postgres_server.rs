@@ -12,8 +12,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use battery::{CONSUMERS, Form, Ledger, Message, Stage, inbox_on, message, through_a_pooler};
-use inbox::{Consumer, DispatchError, DispatchErrorKind, Inbox, Outcome, Worker};
+use battery::{CONSUMERS, Form, Ledger, Message, Stage, Way, inbox_on, store_on, through_a_pooler};
+use inbox::{DispatchErrorKind, Inbox, Outcome};
 use inbox_postgres::PgInboxStore;
 use sqlx::postgres::PgPoolOptions;
 use test_servers::postgres::{Cluster, Options, Shutdown};
@@ -45,24 +45,9 @@ struct Report {
     answers: BTreeMap<String, usize>,
 }
 
-/// One way to deliver to one consumer.
-enum Way {
-    Plain(Consumer<PgInboxStore>),
-    Held(Worker<PgInboxStore>),
-}
-
-impl Way {
-    async fn deliver(&mut self, one: Message) -> Result<Outcome, DispatchError> {
-        match self {
-            Self::Plain(consumer) => consumer.dispatch(&message(one)).await,
-            Self::Held(worker) => worker.dispatch(&message(one)).await,
-        }
-    }
-}
-
 impl Report {
     /// Until it is answered `Ok`, and never again: what is lost after that stays lost, and is found.
-    async fn settle(&mut self, way: &mut Way, one: Message) {
+    async fn settle(&mut self, way: &mut Way<PgInboxStore>, one: Message) {
         loop {
             match way.deliver(one).await {
                 Ok(outcome) => {
@@ -135,7 +120,8 @@ async fn a_server_that_ends_under_load_loses_and_doubles_nothing() {
     let stage = Stage::on(cluster.server()).await.unwrap();
     let options = PgPoolOptions::new().max_connections(10).acquire_timeout(Duration::from_secs(2));
     let pool = options.connect(stage.url()).await.unwrap();
-    let inbox = inbox_on(pool, Ledger::default(), Duration::from_secs(10)).build().await.unwrap();
+    let inbox =
+        inbox_on(store_on(pool), Ledger::default(), Duration::from_secs(10)).build().await.unwrap();
     let load = Arc::new(Load::default());
     let mut tasks = JoinSet::new();
     for number in 0..TASKS {
@@ -155,12 +141,12 @@ async fn a_server_that_ends_under_load_loses_and_doubles_nothing() {
 async fn conclude(stage: &Stage, reports: Vec<Report>, ends: usize) {
     let mut answers = BTreeMap::new();
     for report in reports {
-        stage.publish(&report.delivered).await.unwrap();
+        stage.books.publish(&report.delivered).await.unwrap();
         for (answer, count) in report.answers {
             *answers.entry(answer).or_insert(0) += count;
         }
     }
-    let proof = stage.proof_of_all().await.unwrap();
+    let proof = stage.books.proof().await.unwrap();
     println!("{ends} ends of the server; answers: {answers:?}\n{proof}");
     assert!(proof.is_exact(), "{proof}");
     assert!(answers.len() > 2, "the ends were noticed: {answers:?}");

@@ -8,14 +8,16 @@
 
 use std::time::Duration;
 
-use battery::{CONSUMERS, Form, Ledger, Message, Stage, inbox_on, message, through_a_pooler};
+use battery::{
+    CONSUMERS, Form, Ledger, Message, Stage, inbox_on, message, store_on, through_a_pooler,
+};
 use inbox::{Inbox, Outcome};
 use inbox_postgres::PgInboxStore;
 use sqlx::{AssertSqlSafe, PgPool};
 use test_servers::postgres::{Cluster, Options};
 
 async fn inbox(pool: &PgPool) -> Inbox<PgInboxStore> {
-    let inbox = inbox_on(pool.clone(), Ledger::default(), Duration::from_secs(10));
+    let inbox = inbox_on(store_on(pool.clone()), Ledger::default(), Duration::from_secs(10));
     inbox.build().await.unwrap()
 }
 
@@ -66,7 +68,8 @@ async fn detach(standby: &Stage) {
 
 /// A standby can be read and not written to: the inbox does not start on it, and takes no message.
 async fn refused(standby: &Stage) {
-    let inbox = inbox_on(standby.pool.clone(), Ledger::default(), Duration::from_secs(10));
+    let inbox =
+        inbox_on(store_on(standby.pool.clone()), Ledger::default(), Duration::from_secs(10));
     let error = inbox.build().await.unwrap_err();
     assert!(error.to_string().contains("standby"), "{error}");
 }
@@ -82,7 +85,7 @@ async fn a_promoted_standby_lacks_whole_messages_and_takes_them_again() {
     let stage = Stage::on(primary.server()).await.unwrap();
     let at_primary = inbox(&stage.pool).await;
     let kept = deliver(&at_primary, count).await;
-    stage.publish(&kept).await.unwrap();
+    stage.books.publish(&kept).await.unwrap();
     until_caught_up(&stage, &follower).await;
     let standby = stage.at_standby(follower.server()).await.unwrap();
     refused(&standby).await;
@@ -91,18 +94,18 @@ async fn a_promoted_standby_lacks_whole_messages_and_takes_them_again() {
     let lost = deliver(&at_primary, count).await;
     primary.kill9().await.unwrap();
     follower.promote().await.unwrap();
-    let proof = standby.proof_of_all().await.unwrap();
+    let proof = standby.books.proof().await.unwrap();
     assert!(proof.is_exact() && proof.messages() == count as i64, "{proof}");
 
     let promoted = inbox(&standby.pool).await;
     for one in kept {
         assert_eq!(answers(&promoted, one).await, [Outcome::SkippedDuplicate; 2]);
     }
-    standby.publish(&lost).await.unwrap();
+    standby.books.publish(&lost).await.unwrap();
     for one in lost {
         assert_eq!(answers(&promoted, one).await, [Outcome::Processed; 2]);
     }
-    let proof = standby.proof_of_all().await.unwrap();
+    let proof = standby.books.proof().await.unwrap();
     println!("{count} messages reached the standby, {count} were lost with the primary\n{proof}");
     assert!(proof.is_exact() && proof.messages() == 2 * count as i64, "{proof}");
 }

@@ -73,7 +73,7 @@ async fn of_many_twins_at_once_one_starts_the_handlers() {
     let messages: Vec<Message> = (0..count)
         .map(|number| Message { nap: if number % 8 == 7 { NAP } else { 0.0 }, ..Message::new() })
         .collect();
-    stage.publish(&messages).await.unwrap();
+    stage.books.publish(&messages).await.unwrap();
     let (mut skipped, mut in_flight) = (0, 0);
     for message in messages.iter().copied() {
         let [processed, duplicates, held, other, first, second] =
@@ -84,7 +84,7 @@ async fn of_many_twins_at_once_one_starts_the_handlers() {
     }
     let again = storm(&mut processes, messages[0]).await;
     assert_eq!(again, [0, DELIVERIES, 0, 0, 0, 0]);
-    let proof = stage.proof(&CONSUMERS[..1]).await.unwrap();
+    let proof = stage.books.proof_of(&CONSUMERS[..1]).await.unwrap();
     println!("{count} messages, {skipped} deliveries skipped, {in_flight} told InFlight\n{proof}");
     assert!(proof.is_exact() && proof.messages() == count as i64, "{proof}");
     assert!(skipped > 0 && in_flight > 0, "both answers are given");

@@ -1,54 +1,65 @@
-//! A consumer process that follows the stream of a stage, at least once, until it is killed or the
-//! stream ends. `battery-follower URL DIRECT`; it says `ready` when it starts. Its own bookkeeping goes straight
-//! to the server: outside of a transaction, unnamed statements do not survive a pooler.
+//! A consumer process that follows the stream of a database, at least once, until it is killed or the
+//! stream ends. `battery-follower postgres DIRECT URL` or `battery-follower sqlite URL PATH`: where the
+//! books are, and where the inbox; it says `ready` when it starts. On PostgreSQL the books are reached
+//! straight at the server: outside of a transaction, unnamed statements do not survive a pooler.
 
 #![expect(clippy::print_stdout, reason = "how it speaks to the test that started it")]
 
 use std::time::Duration;
 
-use battery::{CONSUMERS, Ledger, Message, Result, inbox_on, message};
-use inbox::{Consumer, DispatchError, Inbox, Outcome};
-use inbox_postgres::PgInboxStore;
-use sqlx::PgPool;
+use battery::{
+    Books, CONSUMERS, Effects, Kind, Ledger, Message, Result, inbox_on, message, store_on,
+};
+use inbox::{Consumer, DispatchError, Outcome};
+use inbox_sqlite::SqliteInboxStore;
 use sqlx::postgres::PgPoolOptions;
 use tokio::task::JoinSet;
 
 /// Messages in flight at once, of the consumer that takes many.
 const BATCH: i64 = 8;
 
-type Store = PgInboxStore;
-
 #[tokio::main]
 async fn main() -> Result<()> {
-    let [url, direct] = [1, 2].map(|nth| std::env::args().nth(nth));
-    let (url, direct) = url.zip(direct).ok_or("usage: battery-follower URL DIRECT")?;
-    let inboxes = PgPoolOptions::new().max_connections(12).connect(&url).await?;
-    let pool = PgPoolOptions::new().max_connections(2).connect(&direct).await?;
-    let inbox = inbox_on(inboxes, Ledger::default(), Duration::from_secs(10)).build().await?;
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        ["postgres", direct, url] => {
+            let pool = PgPoolOptions::new().max_connections(12).connect(url).await?;
+            follow_all(Books::open(Kind::Postgres, direct).await?, store_on(pool)).await
+        }
+        ["sqlite", url, path] => {
+            let store = SqliteInboxStore::open(path).await?;
+            follow_all(Books::open(Kind::Sqlite, url).await?, store).await
+        }
+        _ => Err("usage: battery-follower postgres DIRECT URL, or sqlite URL PATH".into()),
+    }
+}
+
+async fn follow_all<S: Effects>(books: Books, store: S) -> Result<()> {
+    let inbox = inbox_on(store, Ledger::default(), Duration::from_secs(10)).build().await?;
     println!("ready");
+    let [first, second] = [inbox.consumer(CONSUMERS[0])?, inbox.consumer(CONSUMERS[1])?];
     let (one_by_one, in_batches) =
-        tokio::join!(follow(&pool, &inbox, 0, 1), follow(&pool, &inbox, 1, BATCH));
+        tokio::join!(follow(&books, first, 1), follow(&books, second, BATCH));
     one_by_one?;
     in_batches
 }
 
 /// Takes deliveries in the stream's order, and acknowledges what was answered `Ok`.
-async fn follow(pool: &PgPool, inbox: &Inbox<Store>, number: usize, batch: i64) -> Result<()> {
-    let consumer = inbox.consumer(CONSUMERS[number])?;
+async fn follow<S: Effects>(books: &Books, consumer: Consumer<S>, most: i64) -> Result<()> {
     let mut worker = consumer.worker();
     loop {
-        let deliveries = next(pool, consumer.name(), batch).await?;
+        let deliveries = books.next(consumer.name(), most).await?;
         let Some((last, _)) = deliveries.last().copied() else { return Ok(()) };
         match deliveries.as_slice() {
             [(_, only)] => while !is_settled(worker.dispatch(&message(*only)).await)? {},
             many => all(&consumer, many).await?,
         }
-        acknowledge(pool, consumer.name(), last).await?;
+        books.acknowledge(consumer.name(), last).await?;
     }
 }
 
 /// Twins of one batch meet here.
-async fn all(consumer: &Consumer<Store>, deliveries: &[(i64, Message)]) -> Result<()> {
+async fn all<S: Effects>(consumer: &Consumer<S>, deliveries: &[(i64, Message)]) -> Result<()> {
     let mut running = JoinSet::new();
     for (_, delivery) in deliveries {
         let (consumer, envelope) = (consumer.clone(), message(*delivery));
@@ -68,20 +79,4 @@ fn is_settled(answer: Result<Outcome, DispatchError>) -> Result<bool> {
         Err(error) if error.is_transient() => Ok(false),
         Err(error) => Err(error.into()),
     }
-}
-
-async fn next(pool: &PgPool, consumer: &str, batch: i64) -> Result<Vec<(i64, Message)>> {
-    let sql = "SELECT position, message_id, nap FROM stream \
-               WHERE position > coalesce((SELECT position FROM acks WHERE consumer = $1), 0) \
-               ORDER BY position LIMIT $2";
-    let query = sqlx::query_as(sql).bind(consumer).bind(batch);
-    let rows: Vec<(i64, uuid::Uuid, f64)> = query.fetch_all(pool).await?;
-    Ok(rows.into_iter().map(|(position, id, nap)| (position, Message { id, nap })).collect())
-}
-
-async fn acknowledge(pool: &PgPool, consumer: &str, position: i64) -> Result<()> {
-    let sql = "INSERT INTO acks (consumer, position) VALUES ($1, $2) \
-               ON CONFLICT (consumer) DO UPDATE SET position = excluded.position";
-    sqlx::query(sql).bind(consumer).bind(position).execute(pool).await?;
-    Ok(())
 }

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use battery::{CONSUMERS, Ledger, Message, Result, inbox_on, message};
+use battery::{CONSUMERS, Ledger, Message, Result, inbox_on, message, store_on};
 use inbox::{Consumer, DispatchErrorKind, Outcome};
 use inbox_postgres::PgInboxStore;
 use sqlx::postgres::PgPoolOptions;
@@ -22,7 +22,7 @@ async fn main() -> Result<()> {
     let url = std::env::args().nth(1).ok_or("usage: battery-twins URL")?;
     let pool = PgPoolOptions::new().max_connections(CONNECTIONS).connect(&url).await?;
     let ledger = Ledger::default();
-    let inbox = inbox_on(pool, ledger.clone(), Duration::from_secs(20));
+    let inbox = inbox_on(store_on(pool), ledger.clone(), Duration::from_secs(20));
     let inbox = inbox.claim_wait(Duration::from_millis(60)).build().await?;
     let consumer = inbox.consumer(CONSUMERS[0])?;
     println!("ready");

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use battery::{CONSUMERS, HANDLERS, Ledger, Message, Stage, inbox_on, message};
+use battery::{CONSUMERS, Ledger, Message, Stage, inbox_on, message, store_on};
 use inbox::{Consumer, DispatchError, Outcome, Worker};
 use inbox_postgres::PgInboxStore;
 use sqlx::PgPool;
@@ -37,12 +37,13 @@ impl Rig {
             Fault::Stall => (700, 300, 1800),
             Fault::Cut | Fault::Delay => (20_000, 10_000, 60_000),
         };
-        let inbox = inbox_on(pool.clone(), Ledger::default(), Duration::from_millis(timeout))
-            .claim_wait(Duration::from_millis(claim_wait))
-            .deadline(Duration::from_millis(deadline))
-            .build()
-            .await
-            .unwrap();
+        let inbox =
+            inbox_on(store_on(pool.clone()), Ledger::default(), Duration::from_millis(timeout))
+                .claim_wait(Duration::from_millis(claim_wait))
+                .deadline(Duration::from_millis(deadline))
+                .build()
+                .await
+                .unwrap();
         let consumer = inbox.consumer(CONSUMERS[0]).unwrap();
         let worker = consumer.worker();
         Self { stage: Arc::clone(stage), proxy, pool, consumer, worker, name }
@@ -91,12 +92,7 @@ impl Rig {
 
     /// Effects of each handler, and dedup rows.
     pub(crate) async fn durable(&self, one: Message) -> [i64; 3] {
-        let sql = "SELECT (SELECT count(*) FROM effects WHERE message_id = $1 AND handler = $2), \
-                          (SELECT count(*) FROM effects WHERE message_id = $1 AND handler = $3), \
-                          (SELECT count(*) FROM inbox.messages WHERE message_id = $1)";
-        let query = sqlx::query_as(sql).bind(one.id).bind(HANDLERS[0]).bind(HANDLERS[1]);
-        let (first, second, rows) = query.fetch_one(&self.stage.pool).await.unwrap();
-        [first, second, rows]
+        self.stage.books.durable(one).await.unwrap()
     }
 
     /// Its sessions that are in a transaction or at work.
