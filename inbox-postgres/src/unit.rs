@@ -254,6 +254,9 @@ impl UnitOfWork for PgUnit {
     }
 
     async fn probe(&mut self) -> Result<Standing, StoreError> {
+        if self.was_quietly_ended_by_sqlx() {
+            return Ok(Standing::Aborted);
+        }
         match self.guarded(sql::PROBE).await {
             Ok(()) => Ok(Standing::Ours),
             Err((_, error)) if has_code(&error, sqlstate::INVALID_TEXT) => {
@@ -267,6 +270,10 @@ impl UnitOfWork for PgUnit {
     }
 
     async fn commit(mut self, slot: &mut Slot<PgHeld>) -> Result<(), CommitError> {
+        if self.was_quietly_ended_by_sqlx() {
+            let _ = self.settle().await; // sends its ROLLBACK; the connection is closed
+            return Err(CommitError::Aborted);
+        }
         match self.guarded(sql::FINISH).await {
             Ok(()) => {
                 self.rest(slot);

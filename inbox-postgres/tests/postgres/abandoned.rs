@@ -52,6 +52,7 @@ async fn act(what: &str, tx: &mut PgTx<'_>) -> Result<(), HandlerError> {
             give_up_a_begin(tx).await;
             std::future::pending::<()>().await;
         }
+        "give up a begin" => give_up_a_begin(tx).await,
         "give up a begin, then write" => {
             give_up_a_begin(tx).await;
             tx.execute(WRITE).await?;
@@ -131,8 +132,6 @@ async fn a_begin_that_failed_or_was_given_up_is_no_escape() {
 
 /// sqlx rolls the transaction back for the given-up `begin()`, and what the handler writes afterwards
 /// is durable by itself: retrying would write it again, so the answer is permanent.
-/// sqlx rolls the transaction back for the given-up `begin()`, and what the handler writes afterwards
-/// is durable by itself: retrying would write it again, so the answer is permanent.
 #[tokio::test]
 async fn writes_after_a_begin_that_was_given_up_are_told_as_an_escape() {
     for what in [
@@ -147,6 +146,16 @@ async fn writes_after_a_begin_that_was_given_up_are_told_as_an_escape() {
         assert!(error.is_permanent() && error.to_string().contains("begin()"), "{error}");
         assert_eq!((bed.effects().await, bed.rows().await), (1, 0), "{what}");
     }
+}
+
+/// Nothing is durable outside, so a retry is right.
+#[tokio::test]
+async fn a_begin_that_was_given_up_as_the_last_thing_is_an_aborted_transaction() {
+    let bed = Bed::new().await;
+    let error = inbox(&bed).await.dispatch(&message("give up a begin")).await.unwrap_err();
+    assert_eq!(error.kind(), DispatchErrorKind::TransactionAborted, "{error:?}");
+    assert_eq!(error.handler(), Some("act"));
+    assert_eq!((bed.effects().await, bed.rows().await), (0, 0));
 }
 
 #[tokio::test]
