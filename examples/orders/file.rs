@@ -1,20 +1,29 @@
 //! `orders FILE`: a stream of CloudEvents, one JSON object a line, applied in line order.
 
+use std::error::Error;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::Context;
-use inbox::{DispatchError, Envelope, InboxStore, Outcome, Worker};
+use inbox::{DispatchError, DispatchErrorKind, Envelope, InboxStore, Outcome, Worker};
 use tokio::fs::File;
 use tokio::io::{AsyncBufRead, BufReader, stdin};
 
+use crate::handlers::StockError;
 use crate::lines::Lines;
 use crate::progress::Progress;
 use crate::tally::Tally;
 
-/// How often a message is tried while another process keeps the database locked. The store waits
-/// for the lock each time.
-const TRIES: u32 = 3;
+/// How long to wait before a line is tried again for which the database was not to be had: it restarts, or
+/// another process keeps it locked. The lines after it wait too, for they may build on it.
+const WAITS: [Duration; 5] = [
+    Duration::from_millis(200),
+    Duration::from_secs(1),
+    Duration::from_secs(2),
+    Duration::from_secs(4),
+    Duration::from_secs(8),
+];
 
 /// An open stream, and how many bytes it has where that is known.
 pub(crate) struct Stream {
@@ -58,7 +67,13 @@ pub(crate) async fn apply<S: InboxStore>(
         lines.next().await.with_context(|| format!("cannot read {}", stream.path.display()))?
     {
         let answer = match line.text {
-            Ok(text) => apply_line(text, worker).await,
+            Ok(text) => {
+                let away = |error: &DispatchError| {
+                    progress
+                        .say(&format!("line {} waits for the database: {error:#}", line.number));
+                };
+                apply_line(text, worker, away).await
+            }
             Err(problem) => Err(problem.into()),
         };
         if let Err(error) = &answer {
@@ -74,13 +89,24 @@ pub(crate) async fn apply<S: InboxStore>(
 async fn apply_line<S: InboxStore>(
     text: &str,
     worker: &mut Worker<S>,
+    away: impl Fn(&DispatchError),
 ) -> Result<Outcome, DispatchError> {
     let envelope = Envelope::from_cloud_event_json(text.as_bytes())?;
-    for _ in 1..TRIES {
+    for wait in WAITS {
         match worker.dispatch(&envelope).await {
-            Err(error) if !error.counts_attempt() => {}
+            Err(error) if is_the_databases(&error) => {
+                away(&error);
+                tokio::time::sleep(wait).await;
+            }
             answer => return answer,
         }
     }
     worker.dispatch(&envelope).await
+}
+
+/// Whether it says nothing of the line: the inbox could not reach the database, or a handler lost it.
+fn is_the_databases(error: &DispatchError) -> bool {
+    let handlers = error.source().and_then(|error| error.downcast_ref::<StockError>());
+    matches!(error.kind(), DispatchErrorKind::Store | DispatchErrorKind::CommitUnknown)
+        || handlers.is_some_and(StockError::is_a_lost_connection)
 }

@@ -111,13 +111,22 @@ async fn inbox<D: Database>(database: &D, outage: Outage) -> anyhow::Result<Inbo
     Ok(inbox)
 }
 
+/// Whatever ends it, Ctrl-C too, what it made in the database is dropped.
 async fn demonstrate<D: Database>(database: D) -> anyhow::Result<bool> {
+    let shown = tokio::select! {
+        shown = show(&database) => shown,
+        _ = tokio::signal::ctrl_c() => Err(anyhow::anyhow!("interrupted")),
+    };
+    database.close().await?;
+    shown
+}
+
+async fn show<D: Database>(database: &D) -> anyhow::Result<bool> {
     let traffic = Traffic::generate();
-    let inbox = inbox(&database, Outage::hitting(traffic.outages.clone())).await?;
+    let inbox = inbox(database, Outage::hitting(traffic.outages.clone())).await?;
     let counts_hold = demo::run(&inbox, traffic.lanes).await?;
     let (table, verdict, stock_holds) =
         proof::render(&proof::compare(&traffic.facts, &database.stock().await?));
-    database.close().await?;
     report::line(&format!("{table}\n{verdict}"))?;
     if !counts_hold {
         progress::say("orders: not every event was delivered and processed as planned");

@@ -31,6 +31,11 @@ pub(crate) const POSTGRES_TABLES: &str = "
         status   text   NOT NULL CHECK (status IN ('placed', 'cancelled'))
     )";
 
+/// Fails where tables of these names are somebody else's.
+pub(crate) const OUR_TABLES: &str = "
+    SELECT sku, on_hand, reserved, order_id, quantity, status
+    FROM stock JOIN orders USING (sku) LIMIT 0";
+
 pub(crate) const RECEIVE: &str = "
     INSERT INTO stock (sku, on_hand, reserved) VALUES ($1, $2, 0)
     ON CONFLICT (sku) DO UPDATE SET on_hand = stock.on_hand + excluded.on_hand";

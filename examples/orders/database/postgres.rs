@@ -51,6 +51,10 @@ impl Postgres {
         store.migrate().await.map_err(anyhow::Error::msg)?;
         let made = store.pool().execute(sqlx::raw_sql(sql::POSTGRES_TABLES)).await;
         made.context("cannot make the tables `stock` and `orders`")?;
+        let ours = store.pool().execute(sql::OUR_TABLES).await;
+        ours.context(
+            "its tables `stock` and `orders` are not this example's: take another database",
+        )?;
         Ok(Self { store, temporary })
     }
 }

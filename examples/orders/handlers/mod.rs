@@ -20,3 +20,14 @@ pub(crate) enum StockError {
     #[error("a statement failed")]
     Database(#[from] sqlx::Error),
 }
+
+impl StockError {
+    /// The driver's own failure, or the server's word that it ends the session (class 57).
+    pub(crate) fn is_a_lost_connection(&self) -> bool {
+        let StockError::Database(error) = self else { return false };
+        match error.as_database_error() {
+            Some(told) => told.code().is_some_and(|code| code.starts_with("57")),
+            None => true,
+        }
+    }
+}

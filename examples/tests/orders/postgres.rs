@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Stdio};
 
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
-use test_servers::postgres::{Server, TestDatabase};
+use test_servers::postgres::{Cluster, Options, Server, Shutdown, TestDatabase};
 
 use crate::input::Stream;
 use crate::program::{Ended, orders};
@@ -106,6 +106,40 @@ async fn a_stream_killed_half_way_and_rerun_is_exact_on_postgres() {
     assert_eq!((ended.code, failed, rejected), (Some(0), 0, 0), "{}", ended.stderr);
     assert_eq!((delivered, processed + skipped), (4000, 4000));
     assert!(skipped > 1000 && processed > 0, "what was processed before is skipped: {skipped}");
+    assert_eq!(tables(&database).await, stream.tables());
+}
+
+#[tokio::test]
+async fn tables_of_somebody_else_are_left_alone_on_postgres() {
+    let database = database().await;
+    column(&database, "CREATE TABLE stock (shares text)").await;
+    let ended = apply(&database, String::new());
+    assert_eq!(ended.code, Some(2), "{}", ended.stderr);
+    assert!(ended.stderr.contains("are not this example's"), "{}", ended.stderr);
+}
+
+/// The server is gone half-way: the line that finds it gone waits for it, and so do those after it.
+#[tokio::test]
+async fn a_stream_goes_on_after_a_restart_of_postgres() {
+    let mut cluster = Cluster::start(Options::default()).await.unwrap();
+    let stream = Stream::generate(2000, 5);
+    let database = cluster.server().create_database().await.unwrap();
+    let mut child = start(&database, &["-", "--json"]);
+    let mut stdin = child.stdin.take().unwrap();
+    let mut told = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let (text, half) = (stream.text(), stream.text().len() / 2);
+    stdin.write_all(&text.as_bytes()[..half]).unwrap();
+    cluster.stop(Shutdown::Immediate).await.unwrap();
+    let feeding = std::thread::spawn(move || stdin.write_all(&text.as_bytes()[half..]).unwrap());
+    assert!(told.any(|line| line.contains(" waits for the database: ")), "it has not noticed");
+    cluster.restart().await.unwrap();
+    let reading = std::thread::spawn(move || told.collect::<Vec<_>>().join("\n"));
+    let ended = Ended::from(child.wait_with_output().unwrap());
+    feeding.join().unwrap();
+    let [delivered, processed, skipped, failed, rejected] = ended.counts();
+    let told = reading.join().unwrap();
+    assert_eq!((ended.code, failed, rejected), (Some(0), 0, 0), "{told}");
+    assert_eq!((delivered, processed + skipped), (2000, 2000));
     assert_eq!(tables(&database).await, stream.tables());
 }
 
