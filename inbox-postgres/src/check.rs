@@ -107,47 +107,72 @@ async fn settings(
     Ok(problems)
 }
 
+/// What must hold of the table `$1` and of what belongs to it.
+const OF_THE_TABLE: &str = "
+    SELECT has_table_privilege(messages.oid, 'SELECT') AND has_table_privilege(messages.oid, 'INSERT')
+               AS granted,
+           messages.relpersistence = 'p' AS permanent,
+           EXISTS (SELECT FROM pg_trigger WHERE tgrelid = messages.oid
+                   AND tgname = 'refuse_foreign_commit' AND tgenabled IN ('O', 'A')) AS guarded,
+           (SELECT count(*) = 5 FROM pg_proc WHERE pronamespace = messages.relnamespace
+                   AND proname IN ('lock_key', 'recorded', 'claim', 'prove', 'finish')
+                   AND has_function_privilege(pg_proc.oid, 'EXECUTE')) AS callable
+    FROM pg_class AS messages WHERE messages.oid = to_regclass($1)";
+
 async fn grants(
     connection: &mut PgConnection,
     schema: &SchemaName,
 ) -> Result<Vec<String>, sqlx::Error> {
-    let row = sqlx::query(
-        "SELECT has_table_privilege(messages.oid, 'SELECT') AND has_table_privilege(messages.oid, 'INSERT')
-                    AS granted,
-                messages.relpersistence = 'p' AS permanent,
-                EXISTS (SELECT FROM pg_trigger WHERE tgrelid = messages.oid
-                        AND tgname = 'refuse_foreign_commit' AND tgenabled IN ('O', 'A')) AS guarded
-         FROM pg_class AS messages WHERE messages.oid = to_regclass($1)",
-    )
-    .bind(format!("{}.messages", schema.quoted()))
-    .persistent(false)
-    .fetch_optional(connection)
-    .await?;
+    let table = format!("{schema}.messages");
+    let row = sqlx::query(OF_THE_TABLE)
+        .bind(format!("{}.messages", schema.quoted()))
+        .persistent(false)
+        .fetch_optional(connection)
+        .await?;
     let Some(row) = row else {
         return Ok(vec![format!(
-            "the table `{schema}.messages` is gone though its migration is recorded: restore it, or \
-             drop the schema and call `migrate()`"
+            "the table `{table}` is gone though its migration is recorded: restore it, or drop the \
+             schema and call `migrate()`"
         )]);
     };
-    let mut problems = Vec::new();
-    if !row.try_get::<bool, _>("granted")? {
-        problems.push(format!(
-            "the role may not read and write `{schema}.messages`: {}",
-            grant(schema, "SELECT, INSERT ON ALL TABLES IN SCHEMA")
-        ));
+    let mut told = Vec::new();
+    for (column, problem) in table_problems(schema, &table) {
+        if !row.try_get::<bool, _>(column)? {
+            told.push(problem);
+        }
     }
-    if !row.try_get::<bool, _>("permanent")? {
-        problems.push(format!(
-            "`{schema}.messages` is unlogged or temporary, so a crash empties it: `ALTER TABLE \
-             {schema}.messages SET LOGGED`"
-        ));
-    }
-    if !row.try_get::<bool, _>("guarded")? {
-        problems.push(format!(
-            "the trigger `refuse_foreign_commit` on `{schema}.messages` is missing or disabled, so a \
-             handler's COMMIT would go through: `ALTER TABLE {schema}.messages ENABLE TRIGGER \
-             refuse_foreign_commit`"
-        ));
-    }
-    Ok(problems)
+    Ok(told)
+}
+
+/// What is told where a column of [`OF_THE_TABLE`] is false.
+fn table_problems(schema: &SchemaName, table: &str) -> [(&'static str, String); 4] {
+    [
+        (
+            "granted",
+            format!(
+                "the role may not read and write `{table}`: {}",
+                grant(schema, "SELECT, INSERT ON ALL TABLES IN SCHEMA")
+            ),
+        ),
+        (
+            "permanent",
+            format!(
+                "`{table}` is unlogged or temporary, so a crash empties it: `ALTER TABLE {table} SET LOGGED`"
+            ),
+        ),
+        (
+            "guarded",
+            format!(
+                "the trigger `refuse_foreign_commit` on `{table}` is missing or disabled, so a handler's \
+                 COMMIT would go through: `ALTER TABLE {table} ENABLE TRIGGER refuse_foreign_commit`"
+            ),
+        ),
+        (
+            "callable",
+            format!(
+                "a function of the schema `{schema}` is gone, or the role may not call it: {}",
+                grant(schema, "EXECUTE ON ALL ROUTINES IN SCHEMA")
+            ),
+        ),
+    ]
 }

@@ -9,7 +9,8 @@ use sqlx::postgres::{PgDatabaseError, PgSeverity};
 /// <https://www.postgresql.org/docs/current/errcodes-appendix.html>
 pub(crate) mod sqlstate {
     pub(crate) const IN_FAILED_TRANSACTION: &str = "25P02";
-    pub(crate) const INVALID_TEXT: &str = "22P02";
+    /// Ours: the transaction is not the one in which the claim was made.
+    pub(crate) const NOT_OURS: &str = "IBX02";
     pub(crate) const INSUFFICIENT_PRIVILEGE: &str = "42501";
     pub(crate) const SERIALIZATION_FAILURE: &str = "40001";
     pub(crate) const DEADLOCK_DETECTED: &str = "40P01";

@@ -7,9 +7,7 @@ use std::time::Duration;
 use inbox::{
     Claim, Claimed, Fault, Fingerprint, InboxStore, MessageId, Recorded, Slot, StoreError,
 };
-use sqlx::postgres::PgRow;
-use sqlx::postgres::types::PgInterval;
-use sqlx::{PgConnection, PgPool, Row as _};
+use sqlx::{PgConnection, PgPool};
 
 use crate::check;
 use crate::error::{ends_the_session, fault_in, store_error};
@@ -23,6 +21,12 @@ pub(crate) const NAME: &str = "PostgreSQL";
 /// How much longer a statement may run than the slowest handler: the handler's own timeout answers
 /// first, and the statement that it leaves behind ends soon after.
 const STATEMENT_MARGIN: Duration = Duration::from_secs(1);
+
+/// How much longer a session may be silent than the handlers may run in all.
+const IDLE_MARGIN: Duration = Duration::from_secs(30);
+
+/// What the schema's functions tell of a row.
+type Told = Vec<Option<String>>;
 
 /// The inbox's rows in PostgreSQL, beside the tables that the handlers write.
 ///
@@ -139,7 +143,7 @@ impl PgInboxStore {
         slot: &mut Slot<PgHeld>,
     ) -> Result<Claimed<PgUnit>, StoreError> {
         let answer = match self.ask(&mut unit, claim).await {
-            Ok(row) => Answer::read(&row).map_err(claiming)?,
+            Ok(answer) => answer,
             Err(error) => {
                 if !ends_the_session(&error) {
                     // Its failure would hide why the claim failed.
@@ -148,35 +152,28 @@ impl PgInboxStore {
                 return Err(claiming(error));
             }
         };
-        if answer.fresh {
-            return Ok(Claimed::Fresh(unit));
-        }
+        let Some(told) = answer else { return Ok(Claimed::Fresh(unit)) };
         unit.close(slot).await?;
-        Ok(match answer.recorded {
-            // Whoever has the lock: what can be seen is committed.
-            Some(recorded) => Claimed::Duplicate(recorded),
-            // Held by a twin; or the twin committed after this statement's snapshot was taken, and
-            // the next claim will see its row.
-            None => Claimed::InFlight,
-        })
+        // Whoever has the lock: what can be seen is committed.
+        Ok(recorded(told)?.map_or(Claimed::InFlight, Claimed::Duplicate))
     }
 
-    async fn ask(&self, unit: &mut PgUnit, claim: Claim<'_>) -> Result<PgRow, sqlx::Error> {
+    async fn ask(&self, unit: &mut PgUnit, claim: Claim<'_>) -> Result<Option<Told>, sqlx::Error> {
         use inbox::UnitOfWork as _;
         let (envelope, options) = (claim.envelope, self.options);
         let fingerprint =
             options.fingerprint.then(|| Fingerprint::of(envelope.payload()).0.to_vec());
-        sqlx::query(safe(&self.statements.claim))
+        sqlx::query_scalar(safe(&self.statements.claim))
             .bind(claim.consumer)
             .bind(claim.message_id.as_uuid())
             .bind(envelope.event_type())
+            .bind(milliseconds(claim.statement_limit + STATEMENT_MARGIN))
+            .bind(milliseconds(claim.run_limit + IDLE_MARGIN))
             .bind(envelope.source().filter(|_| options.audit))
             .bind(envelope.occurred_at().filter(|_| options.audit))
             .bind(envelope.correlation_id().filter(|_| options.audit))
             .bind(envelope.causation_id().filter(|_| options.audit))
             .bind(fingerprint)
-            .bind(interval(claim.statement_limit + STATEMENT_MARGIN))
-            .bind(interval(claim.run_limit))
             .persistent(options.named_statements)
             .fetch_one(unit.connection())
             .await
@@ -203,7 +200,7 @@ impl InboxStore for PgInboxStore {
         slot: &mut Slot<PgHeld>,
     ) -> Result<Claimed<PgUnit>, StoreError> {
         let row = Row {
-            find: Arc::clone(&self.statements.find),
+            statements: Arc::clone(&self.statements),
             consumer: claim.consumer,
             message_id: claim.message_id,
         };
@@ -227,22 +224,21 @@ impl InboxStore for PgInboxStore {
         message_id: MessageId,
     ) -> Result<Option<Recorded>, StoreError> {
         let failed = |error| store_error("looking a message up", error);
-        let query = sqlx::query(safe(&self.statements.find))
+        let query = sqlx::query_scalar(safe(&self.statements.find))
             .bind(consumer)
             .bind(message_id.as_uuid())
             .persistent(self.options.named_statements);
-        let row = if self.options.named_statements {
+        let told: Option<Told> = if self.options.named_statements {
             query.fetch_optional(&self.pool).await.map_err(failed)?
         } else {
             // An unnamed statement is parsed in one round trip and run in the next; only in a
             // transaction does a pooler send both to one server.
             let mut lease = Lease::open(self.pool.acquire().await.map_err(failed)?).await?;
-            let row = query.fetch_optional(lease.connection()).await.map_err(failed)?;
+            let told = query.fetch_optional(lease.connection()).await.map_err(failed)?;
             lease.end(&mut Slot::passing()).await?;
-            row
+            told
         };
-        let recorded = row.map(|row| recorded(&row)).transpose();
-        Ok(recorded.map_err(failed)?.flatten())
+        told.map_or(Ok(None), recorded)
     }
 
     fn fault_in(&self, error: &(dyn Error + 'static)) -> Option<Fault> {
@@ -250,34 +246,34 @@ impl InboxStore for PgInboxStore {
     }
 }
 
-/// What a claim's row says.
-struct Answer {
-    fresh: bool,
-    recorded: Option<Recorded>,
-}
-
-impl Answer {
-    fn read(row: &PgRow) -> Result<Self, sqlx::Error> {
-        let fresh = row.try_get("fresh")?;
-        Ok(Self { fresh, recorded: if fresh { None } else { recorded(row)? } })
-    }
-}
-
-fn recorded(row: &PgRow) -> Result<Option<Recorded>, sqlx::Error> {
-    let Some(event_type) = row.try_get::<Option<String>, _>("event_type")? else {
+/// What is told of a row that is there. Nothing is told where a twin holds the pair.
+fn recorded(told: Told) -> Result<Option<Recorded>, StoreError> {
+    if told.is_empty() {
         return Ok(None);
-    };
-    let age: f64 = row.try_get("age")?;
-    // A clock that was set back makes a negative age, which `Duration` cannot hold.
-    let mut recorded = Recorded::new(event_type, Duration::from_secs_f64(age.max(0.0)));
-    recorded.source = row.try_get("source")?;
-    let fingerprint: Option<Vec<u8>> = row.try_get("fingerprint")?;
-    recorded.fingerprint = fingerprint.and_then(|bytes| bytes.try_into().ok()).map(Fingerprint);
-    Ok(Some(recorded))
+    }
+    let unread =
+        || StoreError::new(Fault::Other, "a dedup row was told in a shape that is not known");
+    read(told).map(Some).ok_or_else(unread)
 }
 
-fn interval(duration: Duration) -> PgInterval {
-    let microseconds = i64::try_from(duration.as_micros()).unwrap_or(i64::MAX);
-    // A timeout is milliseconds in an i32: about 24 days.
-    PgInterval { months: 0, days: 0, microseconds: microseconds.min(2_000_000_000_000) }
+fn read(told: Told) -> Option<Recorded> {
+    let [event_type, source, fingerprint, age]: [_; 4] = told.try_into().ok()?;
+    let age: f64 = age?.parse().ok()?;
+    // A clock that was set back makes a negative age, which `Duration` cannot hold.
+    let age = Duration::try_from_secs_f64(age.max(0.0)).unwrap_or(Duration::MAX);
+    let mut recorded = Recorded::new(event_type?, age);
+    recorded.source = source;
+    recorded.fingerprint = fingerprint.as_deref().and_then(fingerprint_of_hex);
+    Some(recorded)
+}
+
+fn fingerprint_of_hex(hex: &str) -> Option<Fingerprint> {
+    let number = u128::from_str_radix(hex, 16).ok()?;
+    Some(Fingerprint(number.to_be_bytes()))
+}
+
+/// A setting's milliseconds.
+fn milliseconds(duration: Duration) -> i32 {
+    // A timeout of the server's is at most so long: about 24 days.
+    i32::try_from(duration.as_millis()).unwrap_or(i32::MAX)
 }

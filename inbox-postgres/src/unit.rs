@@ -4,6 +4,7 @@
 //! transaction ended proven clean; else it is closed, and the server rolls back. A connection that
 //! went back with an open transaction would commit this message's dedup row with the next message's.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::TryStreamExt;
@@ -13,7 +14,7 @@ use sqlx::{Connection as _, Database, Executor, PgConnection, Postgres, SqlSafeS
 use sqlx_core::transaction::TransactionManager;
 
 use crate::error::{commit_error, ends_the_session, has_code, is_lost, sqlstate, store_error};
-use crate::sql;
+use crate::sql::{self, Statements};
 
 /// How long a rollback waits for its connection before it closes it instead.
 const ROLLBACK_PATIENCE: Duration = Duration::from_secs(5);
@@ -97,7 +98,7 @@ pub struct PgUnit {
 /// The dedup row of a unit of work, to look for where a handler ended the transaction.
 #[derive(Clone, Debug)]
 pub(crate) struct Row {
-    pub(crate) find: sql::Text,
+    pub(crate) statements: Arc<Statements>,
     pub(crate) consumer: &'static str,
     pub(crate) message_id: MessageId,
 }
@@ -120,14 +121,18 @@ impl PgUnit {
         self.lease.end(slot).await
     }
 
-    /// Runs one of the guarded queries. On failure the flag tells whether the proof had passed.
-    async fn guarded(&mut self, query: &'static str) -> Result<(), (bool, sqlx::Error)> {
+    /// Runs a query that begins with the proof. On failure the flag tells whether the proof had passed.
+    async fn guarded(
+        &mut self,
+        query: fn(&Statements) -> &sql::Text,
+    ) -> Result<(), (bool, sqlx::Error)> {
         self.settle().await.map_err(|error| (false, error))?;
+        let query = sqlx::raw_sql(sql::safe(query(&self.row.statements)));
+        let mut answers = self.lease.connection().fetch_many(query);
         let mut proven = false;
-        let mut answers = self.lease.connection().fetch_many(sqlx::raw_sql(query));
         loop {
             match answers.try_next().await {
-                Ok(Some(answer)) => proven |= answer.is_right(), // the proof's row
+                Ok(Some(_)) => proven = true, // the first answer is the proof's
                 Ok(None) => return Ok(()),
                 Err(error) => return Err((proven, error)),
             }
@@ -182,11 +187,11 @@ impl PgUnit {
     /// What a handler that ended the transaction left behind. The connection is to be closed afterwards.
     async fn escape(&mut self) -> Escape {
         let by_sqlx = self.was_ended_by_sqlx();
-        let Row { find, consumer, message_id } = self.row.clone();
+        let Row { statements, consumer, message_id } = self.row.clone();
         let connection = self.lease.connection();
         // Its answer tells nothing: there may be no transaction to end.
         let _ = connection.execute(sqlx::raw_sql(sql::START_OVER)).await;
-        let found = sqlx::query(sql::safe(&find))
+        let found = sqlx::query(sql::safe(&statements.find))
             .bind(consumer)
             .bind(message_id.as_uuid())
             .persistent(false)
@@ -204,9 +209,9 @@ impl PgUnit {
             let _ = self.settle().await; // sends it; the connection is closed
             return Ok(());
         }
-        match self.guarded(sql::ROLLBACK).await {
+        match self.guarded(|statements| &statements.rollback).await {
             Ok(()) => self.rest(slot),
-            Err((_, error)) if has_code(&error, sqlstate::INVALID_TEXT) => {
+            Err((_, error)) if has_code(&error, sqlstate::NOT_OURS) => {
                 return Err(self.escape().await);
             }
             Err((_, error)) if has_code(&error, sqlstate::IN_FAILED_TRANSACTION) => {
@@ -217,13 +222,13 @@ impl PgUnit {
         Ok(())
     }
 
-    /// Why a FINISH failed; `proven` tells whether the guard had passed.
+    /// Why `finish` failed; `proven` tells whether the proof had passed.
     async fn not_committed(
         mut self,
         (proven, error): (bool, sqlx::Error),
         slot: &mut Slot<PgHeld>,
     ) -> CommitError {
-        if !proven && has_code(&error, sqlstate::INVALID_TEXT) {
+        if !proven && has_code(&error, sqlstate::NOT_OURS) {
             return CommitError::Escaped(self.escape().await);
         }
         if !proven && has_code(&error, sqlstate::IN_FAILED_TRANSACTION) {
@@ -257,9 +262,9 @@ impl UnitOfWork for PgUnit {
         if self.was_quietly_ended_by_sqlx() {
             return Ok(Standing::Aborted);
         }
-        match self.guarded(sql::PROBE).await {
+        match self.guarded(|statements| &statements.probe).await {
             Ok(()) => Ok(Standing::Ours),
-            Err((_, error)) if has_code(&error, sqlstate::INVALID_TEXT) => {
+            Err((_, error)) if has_code(&error, sqlstate::NOT_OURS) => {
                 Ok(Standing::Escaped(self.escape().await))
             }
             Err((_, error)) if has_code(&error, sqlstate::IN_FAILED_TRANSACTION) => {
@@ -274,7 +279,7 @@ impl UnitOfWork for PgUnit {
             let _ = self.settle().await; // sends its ROLLBACK; the connection is closed
             return Err(CommitError::Aborted);
         }
-        match self.guarded(sql::FINISH).await {
+        match self.guarded(|statements| &statements.finish).await {
             Ok(()) => {
                 self.rest(slot);
                 Ok(())

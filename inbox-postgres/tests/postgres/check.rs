@@ -46,6 +46,11 @@ async fn what_endangers_the_promise_is_told_with_its_remedy() {
             "is gone",
             "ALTER TABLE inbox.elsewhere RENAME TO messages",
         ),
+        (
+            "ALTER PROCEDURE inbox.finish RENAME TO elsewhere",
+            "GRANT EXECUTE ON ALL ROUTINES",
+            "ALTER PROCEDURE inbox.elsewhere RENAME TO finish",
+        ),
     ] {
         bed.run(harm).await;
         let told = problems(&bed).await;
@@ -69,13 +74,15 @@ async fn missing_grants_are_told_with_the_grant_to_write() {
     let role = format!("poor_{}", bed.database.name());
     bed.run(&format!(
         "CREATE ROLE {role} LOGIN; GRANT USAGE ON SCHEMA inbox TO {role}; \
-         GRANT SELECT ON ALL TABLES IN SCHEMA inbox TO {role}"
+         GRANT SELECT ON ALL TABLES IN SCHEMA inbox TO {role}; \
+         REVOKE EXECUTE ON PROCEDURE inbox.finish FROM PUBLIC"
     ))
     .await;
     let url = bed.database.url_as(&role).unwrap();
     let pool = sqlx::PgPool::connect(&url).await.unwrap();
     let told = store(pool.clone()).check().await.unwrap().join("\n");
     assert!(told.contains("GRANT SELECT, INSERT ON ALL TABLES IN SCHEMA inbox"), "{told}");
+    assert!(told.contains("GRANT EXECUTE ON ALL ROUTINES IN SCHEMA inbox"), "{told}");
     pool.close().await;
     bed.run(&format!("DROP OWNED BY {role}; DROP ROLE {role}")).await;
 }

@@ -12,8 +12,7 @@ use crate::bed::{Bed, CONSUMER, inbox_with, message, through_a_pooler};
 const WRITE: &str = "INSERT INTO effects VALUES ('a')";
 
 /// What the claim in the schema `inbox` locks, taken by another session.
-const LOCK_THE_PAIR: &str =
-    "SELECT pg_advisory_xact_lock(hashtextextended('inbox ' || $1 || ' ' || $2::text, 0))";
+const LOCK_THE_PAIR: &str = "SELECT pg_advisory_xact_lock(inbox.lock_key($1, $2))";
 
 #[tokio::test]
 async fn a6_an_ordinary_duplicate_leaves_no_error_no_transaction_id_no_wal_and_no_dead_tuple() {

@@ -1,8 +1,9 @@
 //! The application's session is left as it was, and durability is set right.
 
 use inbox::Outcome;
+use inbox_postgres::PgInboxStore;
 
-use crate::bed::{Bed, message, through_a_pooler};
+use crate::bed::{Bed, inbox_with, message, through_a_pooler};
 
 #[tokio::test]
 async fn settings_hold_for_the_transaction_only() {
@@ -54,6 +55,14 @@ async fn a_statement_timeout_bounds_what_a_handler_leaves_behind() {
     assert_eq!(inbox.dispatch(&message(script)).await.unwrap(), Outcome::Processed);
     // The handler's 30 s and a margin of one.
     assert_eq!(bed.number("SELECT count(*) FROM seen WHERE value = '31s'").await, 1);
+    let name = bed.database.name();
+    bed.run(&format!("ALTER DATABASE {name} SET statement_timeout = '10min'")).await;
+    let pool = sqlx::PgPool::connect(bed.database.direct_url()).await.unwrap();
+    let store = PgInboxStore::new(pool).accept_fsync_off();
+    let inbox = inbox_with(store, bed.signals.clone()).build().await.unwrap();
+    assert_eq!(inbox.dispatch(&message(script)).await.unwrap(), Outcome::Processed);
+    let bounded = bed.number("SELECT count(*) FROM seen WHERE value = '31s'").await;
+    assert_eq!(bounded, 2, "a session that allows more is bounded too");
 }
 
 #[tokio::test]
