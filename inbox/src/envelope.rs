@@ -244,6 +244,10 @@ impl Envelope {
             let problem = format!("has {size} bytes, and the limit is {limit}");
             return Err(InvalidEnvelope::new("payload", problem));
         }
+        // RFC 3339 has no others, and databases refuse some.
+        if self.occurred_at.is_some_and(|at| !(0..=9999).contains(&at.year())) {
+            return Err(InvalidEnvelope::new("time", "is not in the years 0 to 9999"));
+        }
         for (field, text) in [
             ("content type", &self.content_type),
             ("source", &self.source),
