@@ -96,6 +96,8 @@ pub enum End {
     DeferredViolation,
     /// Ends the transaction by itself, and then ends.
     Escape(Escape, Then),
+    /// Its connection is cut while it runs; an error where there is none to cut.
+    LoseConnection,
     /// Gives up a `begin()` and returns Ok.
     GiveUpBegin,
     /// Gives up a `begin()`, writes once more and returns Ok.

@@ -106,11 +106,11 @@ impl<U: UnitOfWork> UnitOfWork for FaultyUnit<U> {
         let answer = match plan.next_commit() {
             None => unit.commit(slot).await,
             Some(CommitFault::Refused(fault)) => {
-                rolled_back(unit, slot).await;
+                rolled_back(unit, slot).await?;
                 Err(CommitError::Refused(Injected::error(fault)))
             }
             Some(CommitFault::UnknownRolledBack) => {
-                rolled_back(unit, slot).await;
+                rolled_back(unit, slot).await?;
                 Err(CommitError::Unknown(Injected::error(Fault::Other)))
             }
             Some(CommitFault::UnknownCommitted) => {
@@ -122,15 +122,15 @@ impl<U: UnitOfWork> UnitOfWork for FaultyUnit<U> {
                 silence().await
             }
             Some(CommitFault::StallsRolledBack) => {
-                rolled_back(unit, slot).await;
+                rolled_back(unit, slot).await?;
                 silence().await
             }
             Some(CommitFault::Aborted) => {
-                rolled_back(unit, slot).await;
+                rolled_back(unit, slot).await?;
                 Err(CommitError::Aborted)
             }
             Some(CommitFault::Escaped(escape)) => {
-                rolled_back(unit, slot).await;
+                rolled_back(unit, slot).await?;
                 Err(CommitError::Escaped(escape))
             }
         };
@@ -149,8 +149,9 @@ impl<U: UnitOfWork> UnitOfWork for FaultyUnit<U> {
     }
 }
 
-async fn rolled_back<U: UnitOfWork>(unit: U, slot: &mut Slot<U::Held>) {
-    unit.rollback(slot).await.expect("no handler has ended the transaction");
+/// A handler that had ended the transaction is told of rather than the failure that was to be injected.
+async fn rolled_back<U: UnitOfWork>(unit: U, slot: &mut Slot<U::Held>) -> Result<(), CommitError> {
+    unit.rollback(slot).await.map_err(CommitError::Escaped)
 }
 
 /// Silence, in which more than the time for the COMMIT passes and less than the whole deadline.

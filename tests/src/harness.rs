@@ -96,6 +96,17 @@ pub struct Features {
     pub chains: bool,
     /// A constraint's violation names the constraint.
     pub names_constraints: bool,
+    /// There are connections, and whoever is allowed to can cut them.
+    pub connections: Option<Connections>,
+}
+
+/// SQL that cuts connections.
+#[derive(Clone, Copy, Debug)]
+pub struct Connections {
+    /// Cuts the one it runs on.
+    pub cut_own: &'static str,
+    /// Cuts all others of this database, and answers one text column.
+    pub cut_others: &'static str,
 }
 
 /// How a handle on the database is opened.

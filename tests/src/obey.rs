@@ -93,7 +93,7 @@ impl<H: Harness, const N: usize> Handler for Obey<H, N> {
             probe.started(N, &message);
             let Writer(connection) = delivery.extract::<Writer<'_, H>>()?;
             write_effect::<H>(connection, N, &message).await?;
-            let end = if probe.is_mended() { End::Ok } else { command.end(N) };
+            let end = if probe.is_mended(&message) { End::Ok } else { command.end(N) };
             if let End::TakeConnectionTwice = end {
                 return delivery.extract::<Writer<'_, H>>().map(drop);
             }
@@ -158,7 +158,8 @@ impl<H: Harness> Run<'_, H> {
             End::UniqueViolation => self.sql("INSERT INTO things VALUES ('one'), ('one')").await,
             End::DeferredViolation => self.sql("INSERT INTO children VALUES ('orphan')").await,
             End::LeakSavepoint(then) => {
-                self.nested("INSERT INTO things VALUES ('leaked')", Nested::Leak).await?;
+                let name = format!("leaked {} {}", self.id, self.number);
+                self.nested(&format!("INSERT INTO things VALUES ('{name}')"), Nested::Leak).await?;
                 self.then(then).await
             }
             End::Escape(escape, then) => {
@@ -169,6 +170,10 @@ impl<H: Harness> Run<'_, H> {
                 }
                 self.then(then).await
             }
+            End::LoseConnection => match H::FEATURES.connections {
+                Some(connections) => self.sql(connections.cut_own).await,
+                None => Err(Refusal(self.number).into()),
+            },
             End::GiveUpBegin => {
                 H::give_up_a_begin(self.connection).await;
                 Ok(())

@@ -94,6 +94,13 @@ impl Plan {
         self.0.commits.lock().unwrap().extend(faults);
     }
 
+    /// What was to fail and has not is forgotten.
+    pub fn clear(&self) {
+        self.0.claims.lock().unwrap().clear();
+        self.0.finds.lock().unwrap().clear();
+        self.0.commits.lock().unwrap().clear();
+    }
+
     /// The next rollback is never answered.
     pub fn stall_next_rollback(&self) {
         self.0.rollback_stalls.store(true, Ordering::SeqCst);

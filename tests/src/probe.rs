@@ -1,6 +1,6 @@
 //! [`Probe`]: the state by which a test watches and steers its handlers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -16,6 +16,7 @@ struct Inner {
     order: Mutex<Vec<usize>>,
     extracted: AtomicU32,
     mended: AtomicBool,
+    mended_messages: Mutex<BTreeSet<String>>,
     arrived: Semaphore,
     gate: Semaphore,
 }
@@ -27,6 +28,7 @@ impl Default for Inner {
             order: Mutex::default(),
             extracted: AtomicU32::new(0),
             mended: AtomicBool::new(false),
+            mended_messages: Mutex::default(),
             arrived: Semaphore::new(0),
             gate: Semaphore::new(0),
         }
@@ -61,6 +63,11 @@ impl Probe {
         self.0.mended.store(true, Ordering::SeqCst);
     }
 
+    /// The same, of one message.
+    pub fn mend_message(&self, message: &str) {
+        self.0.mended_messages.lock().unwrap().insert(message.to_owned());
+    }
+
     /// Waits until a handler has come to its gate.
     pub async fn arrived(&self) {
         self.0.arrived.acquire().await.unwrap().forget();
@@ -83,8 +90,9 @@ impl Probe {
         self.0.extracted.fetch_add(1, Ordering::SeqCst);
     }
 
-    pub(crate) fn is_mended(&self) -> bool {
+    pub(crate) fn is_mended(&self, message: &str) -> bool {
         self.0.mended.load(Ordering::SeqCst)
+            || self.0.mended_messages.lock().unwrap().contains(message)
     }
 
     pub(crate) async fn wait_at_the_gate(&self) {

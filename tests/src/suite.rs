@@ -154,6 +154,16 @@ macro_rules! suite {
                 a_dropped_dispatch_does_not_hold_up_the_stop,
             }
         }
+
+        #[test]
+        fn any_history_keeps_the_promise() {
+            $crate::histories::any::<$harness>();
+        }
+
+        #[test]
+        fn known_histories_keep_the_promise() {
+            $crate::histories::known::<$harness>();
+        }
     };
 }
 

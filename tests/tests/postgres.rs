@@ -1,7 +1,7 @@
 //! The suite on PostgreSQL: each message through the pool, and through workers.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "all of it is tests")]
 
-use conformance::{Features, Harness, Held, Nested, StoreOptions, at_most};
+use conformance::{Connections, Features, Harness, Held, Nested, StoreOptions, at_most};
 use inbox::HandlerError;
 use inbox_postgres::PgInboxStore;
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
@@ -47,6 +47,11 @@ impl Harness for Postgres {
         refuses_commit: true,
         chains: true,
         names_constraints: true,
+        connections: Some(Connections {
+            cut_own: "SELECT pg_terminate_backend(pg_backend_pid())",
+            cut_others: "SELECT pg_terminate_backend(pid)::text FROM pg_stat_activity \
+                         WHERE datname = current_database() AND pid <> pg_backend_pid()",
+        }),
     };
 
     async fn start() -> Self {

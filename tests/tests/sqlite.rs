@@ -54,6 +54,7 @@ impl<const GUARDED: bool> Harness for Sqlite<GUARDED> {
         refuses_commit: GUARDED,
         chains: false,
         names_constraints: false,
+        connections: None,
     };
 
     async fn start() -> Self {

@@ -68,7 +68,8 @@ pub async fn a_later_handler_is_not_started_where_an_earlier_one_ended_the_trans
     H: Harness,
 >() {
     for escape in Escape::ALL.into_iter().filter(|escape| escape.is_sql_of::<H>()) {
-        for later in whatever() {
+        let whatever = whatever().into_iter();
+        for later in whatever.take(if escape == Escape::Rollback { usize::MAX } else { 1 }) {
             let bench = Bench::<H>::with(two::<H>).await;
             let message = envelope([End::Escape(escape, Then::Ok), later.clone()]);
             let error = bench.dispatch(&message).await.permanent(Kind::TransactionEscaped);

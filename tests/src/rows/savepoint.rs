@@ -16,7 +16,7 @@ pub async fn a_leaked_savepoint_is_committed_or_rolled_back_as_a_whole_and_truly
         match answer {
             Ok(outcome) => {
                 assert_eq!((outcome, then), (Outcome::Processed, Then::Ok));
-                assert_eq!(leaked, ["leaked"]);
+                assert!(leaked.len() == 1 && leaked[0].starts_with("leaked"), "{leaked:?}");
                 bench.assert_committed_once(&envelope).await;
             }
             Err(error) => {
