@@ -8,6 +8,7 @@ mod books;
 mod form;
 mod handlers;
 mod lives;
+pub mod mutations;
 mod proof;
 mod stage;
 mod way;

@@ -158,7 +158,7 @@ async fn a_leaked_savepoint_is_committed_whole_and_its_connection_closed() {
             Box::pin(async move {
                 let mut tx: PgTx<'_> = delivery.extract()?;
                 let mut inner = tx.begin().await?;
-                inner.execute(WRITE).await?;
+                inner.execute("INSERT INTO effects SELECT pg_backend_pid()").await?;
                 std::mem::forget(inner);
                 Ok(())
             })
@@ -173,6 +173,13 @@ async fn a_leaked_savepoint_is_committed_whole_and_its_connection_closed() {
     assert_eq!(inbox.dispatch(&message("")).await.unwrap(), Outcome::Processed);
     assert_eq!((bed.effects().await, bed.rows().await), (1, 1));
     assert_ne!(bed.number(pid).await, before);
+    let mut worker = inbox.consumer(CONSUMER).unwrap().worker();
+    for _ in 0..2 {
+        assert_eq!(worker.dispatch(&message("")).await.unwrap(), Outcome::Processed);
+    }
+    assert_eq!((bed.effects().await, bed.rows().await), (3, 3));
+    let sessions = bed.number("SELECT count(DISTINCT key) FROM effects").await;
+    assert_eq!(sessions, 3, "a worker held a connection with a leaked savepoint");
 }
 
 #[tokio::test]

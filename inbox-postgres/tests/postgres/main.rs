@@ -7,6 +7,7 @@ mod bed;
 mod check;
 mod claims;
 mod crashes;
+mod exchanged;
 mod faults;
 mod isolation;
 mod migrations;

@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use inbox::InboxStore;
 use inbox_sqlite::{MIGRATIONS, SqliteInboxStore};
 use sqlx::sqlite::SqlitePool;
@@ -53,6 +55,24 @@ async fn ten_starts_at_once_create_the_tables_once() {
         assert_eq!(store.check().await.unwrap(), Vec::<String>::new());
     }
     assert_eq!(count(stores[0].pool(), "SELECT count(*) FROM inbox_migrations").await, 1);
+}
+
+#[tokio::test]
+async fn the_tables_are_created_after_a_writer_that_was_there_before() {
+    let directory = tempfile::tempdir().unwrap();
+    let pool = pool(&directory).await;
+    let store = SqliteInboxStore::new(pool.clone());
+    let mut writer = pool.acquire().await.unwrap();
+    let write = "BEGIN IMMEDIATE; CREATE TABLE theirs (id INTEGER PRIMARY KEY)";
+    sqlx::raw_sql(write).execute(&mut *writer).await.unwrap();
+    let end = async {
+        // Long enough to be asked for the lock. Where it is not, nothing is shown, and nothing fails.
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        sqlx::raw_sql("COMMIT").execute(&mut *writer).await.unwrap();
+    };
+    let (migrated, ()) = tokio::join!(store.migrate(), end);
+    migrated.unwrap();
+    assert_eq!(store.check().await.unwrap(), Vec::<String>::new());
 }
 
 #[tokio::test]
