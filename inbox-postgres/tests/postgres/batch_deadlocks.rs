@@ -1,11 +1,13 @@
 //! Batches that write the same rows in different orders.
 
+use std::time::Duration;
+
 use inbox::{Consumer, Outcome};
 use inbox_postgres::PgInboxStore;
 use test_servers::postgres::{Cluster, Options};
 use tokio::task::JoinSet;
 
-use crate::bed::{Bed, CONSUMER, Signals, inbox_on, message};
+use crate::bed::{Bed, CONSUMER, Signals, inbox_on, message, until};
 
 const HOT_ROWS: &str = "CREATE TABLE counters (id integer PRIMARY KEY, n bigint NOT NULL DEFAULT 0); \
                         INSERT INTO counters SELECT generate_series(0, 9)";
@@ -68,21 +70,23 @@ async fn parallel_batches_that_deadlock_lose_and_double_nothing() {
     };
     let (there, back) = (crossing(0, 1), crossing(1, 0));
     let let_go = async {
-        bed.signals.started.notified().await;
-        while bed.signals.starts() < 2 {
-            tokio::task::yield_now().await;
-        }
-        // Each of the two, and the one that is run again.
-        for _ in 0..3 {
+        let waiting = "SELECT count(*) FROM pg_stat_activity \
+                       WHERE state = 'idle in transaction' AND query LIKE 'UPDATE counters%'";
+        let both_wait = || async { bed.outside(waiting).await == 2 };
+        until("both hold their row", both_wait).await;
+        loop {
+            // Each of the two, and the message of the one that is run again.
             bed.signals.go.notify_one();
-            tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+            tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    let (one, other, ()) = tokio::join!(
-        consumers[0].dispatch_batch(&there),
-        consumers[1].dispatch_batch(&back),
-        let_go
-    );
+    let both = async {
+        tokio::join!(consumers[0].dispatch_batch(&there), consumers[1].dispatch_batch(&back))
+    };
+    let (one, other) = tokio::select! {
+        both = both => both,
+        () = let_go => unreachable!(),
+    };
     for answer in one.into_iter().chain(other) {
         assert_eq!(answer.unwrap(), Outcome::Processed);
     }

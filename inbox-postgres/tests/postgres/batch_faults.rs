@@ -81,7 +81,7 @@ async fn a_connection_lost_in_the_middle_of_a_batch_costs_a_second_run() {
 async fn a_batch_whose_commit_is_cut_off_is_found_out_about() {
     for (after, starts) in [(true, 10), (false, 20)] {
         let cut = Cut::new().await;
-        let commit = Trigger::client().containing("inbox.finish");
+        let commit = Trigger::client().containing("finish()");
         let commit = if after { commit.after() } else { commit.before() };
         let rule = cut.proxy.on(commit, Action::Cut);
         for answer in cut.dispatch().await {
@@ -96,7 +96,7 @@ async fn a_batch_whose_commit_is_cut_off_is_found_out_about() {
 #[tokio::test]
 async fn a_batch_whose_commit_falls_silent_is_unknown_and_bounded() {
     let cut = Cut::new().await;
-    let rule = cut.proxy.on(Trigger::client().containing("inbox.finish").before(), Action::Stall);
+    let rule = cut.proxy.on(Trigger::client().containing("finish()").before(), Action::Stall);
     for answer in cut.dispatch().await {
         let error = answer.unwrap_err();
         assert_eq!(error.kind(), DispatchErrorKind::CommitUnknown, "{error:?}");
