@@ -4,8 +4,9 @@ use inbox::{Slot, StoreError};
 use sqlx::{PgConnection, PgPool, Row};
 
 use crate::error::{has_code, sqlstate, store_error};
+use crate::lease::Lease;
 use crate::schema::{self, SchemaName};
-use crate::unit::Lease;
+use crate::sql;
 
 /// Answers everything that is wrong, each with its remedy.
 pub(crate) async fn check(
@@ -15,7 +16,8 @@ pub(crate) async fn check(
 ) -> Result<Vec<String>, StoreError> {
     let failed = |error| store_error("checking the inbox's schema and settings", error);
     // In a transaction, so that a pooler sends the two halves of each unnamed statement to one server.
-    let mut lease = Lease::open(pool.acquire().await.map_err(failed)?).await?;
+    let connection = pool.acquire().await.map_err(failed)?;
+    let mut lease = Lease::open(connection, sql::BEGIN).await?;
     let connection = lease.connection();
     let mut problems = settings(connection, fsync_off_is_accepted).await.map_err(failed)?;
     match schema::version(connection, schema).await {
@@ -31,7 +33,7 @@ pub(crate) async fn check(
         }
         Err(error) => return Err(failed(error)),
     }
-    lease.end(&mut Slot::passing()).await?;
+    lease.end(sql::ROLLBACK_AND_CHAIN, &mut Slot::passing()).await?;
     Ok(problems)
 }
 

@@ -5,15 +5,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use inbox::{
-    Claim, Claimed, Fault, Fingerprint, InboxStore, MessageId, Recorded, Slot, StoreError,
+    BatchClaim, Claim, Claimed, ClaimedBatch, Fault, Fingerprint, InboxStore, MessageId, Recorded,
+    Slot, StoreError,
 };
 use sqlx::{PgConnection, PgPool};
 
+use crate::batch::{self, Ask, Many};
 use crate::check;
 use crate::error::{ends_the_session, fault_in, store_error};
+use crate::lease::{Lease, PgHeld};
+use crate::rows::{Row, Rows};
 use crate::schema::{self, SchemaName};
-use crate::sql::{Statements, safe};
-use crate::unit::{Lease, PgHeld, PgUnit, Row};
+use crate::sql::{self, Statements, safe};
+use crate::told::{Told, recorded};
+use crate::unit::PgUnit;
 
 /// What the store is called in messages.
 pub(crate) const NAME: &str = "PostgreSQL";
@@ -24,9 +29,6 @@ const STATEMENT_MARGIN: Duration = Duration::from_secs(1);
 
 /// How much longer a session may be silent than the handlers may run in all.
 const IDLE_MARGIN: Duration = Duration::from_secs(30);
-
-/// What the schema's functions tell of a row.
-type Told = Vec<Option<String>>;
 
 /// The inbox's rows in PostgreSQL, beside the tables that the handlers write.
 ///
@@ -53,12 +55,13 @@ pub struct PgInboxStore {
     options: Options,
 }
 
+/// The application's choices.
 #[derive(Clone, Copy, Debug)]
-struct Options {
-    audit: bool,
-    fingerprint: bool,
-    named_statements: bool,
-    fsync_off_is_accepted: bool,
+pub(crate) struct Options {
+    pub(crate) audit: bool,
+    pub(crate) fingerprint: bool,
+    pub(crate) named_statements: bool,
+    pub(crate) fsync_off_is_accepted: bool,
 }
 
 impl PgInboxStore {
@@ -135,6 +138,19 @@ impl PgInboxStore {
         &self.pool
     }
 
+    /// A unit of work on a connection of the pool.
+    async fn opened(&self, rows: Rows) -> Result<PgUnit, StoreError> {
+        let connection = self.pool.acquire().await.map_err(claiming)?;
+        let lease = Lease::open(connection, rows.frame(&self.statements).begin).await?;
+        Ok(PgUnit::new(lease, Arc::clone(&self.statements), rows))
+    }
+
+    /// One on the connection that a worker holds.
+    async fn resumed(&self, slot: &mut Slot<PgHeld>, rows: Rows) -> Option<PgUnit> {
+        let lease = slot.take()?.resume(rows.frame(&self.statements)).await?;
+        Some(PgUnit::new(lease, Arc::clone(&self.statements), rows))
+    }
+
     /// Claims in an open transaction, and ends it where there is nothing to run in it.
     async fn claim_in(
         &self,
@@ -189,6 +205,7 @@ impl InboxStore for PgInboxStore {
     type Unit = PgUnit;
     type Held = PgHeld;
     const NAME: &'static str = NAME;
+    const BATCH_LIMIT: usize = batch::LIMIT;
 
     async fn check(&self) -> Result<Vec<String>, StoreError> {
         check::check(&self.pool, &self.schema, self.options.fsync_off_is_accepted).await
@@ -199,13 +216,9 @@ impl InboxStore for PgInboxStore {
         claim: Claim<'_>,
         slot: &mut Slot<PgHeld>,
     ) -> Result<Claimed<PgUnit>, StoreError> {
-        let row = Row {
-            statements: Arc::clone(&self.statements),
-            consumer: claim.consumer,
-            message_id: claim.message_id,
-        };
-        let resumed = slot.take().and_then(|held| PgUnit::resume(held, row.clone()));
-        if let Some(unit) = resumed {
+        let (consumer, message_id) = (claim.consumer, claim.message_id);
+        let rows = || Rows::One(Row { consumer, message_id });
+        if let Some(unit) = self.resumed(slot, rows()).await {
             if let Ok(claimed) = self.claim_in(unit, claim, slot).await {
                 return Ok(claimed);
             }
@@ -213,9 +226,30 @@ impl InboxStore for PgInboxStore {
             // ONLY` outlives COMMIT AND CHAIN). Nothing has run, so a fresh one is tried.
             slot.clear();
         }
-        let connection = self.pool.acquire().await.map_err(claiming)?;
-        let unit = PgUnit::open(connection, row).await?;
+        let unit = self.opened(rows()).await?;
         self.claim_in(unit, claim, slot).await
+    }
+
+    async fn open_batch(
+        &self,
+        batch: BatchClaim<'_>,
+        slot: &mut Slot<PgHeld>,
+    ) -> Result<ClaimedBatch<PgUnit>, StoreError> {
+        let BatchClaim { consumer, claims, exclusive, .. } = batch;
+        let ask = Ask {
+            exclusive,
+            statement_limit: milliseconds(batch.statement_limit + STATEMENT_MARGIN),
+            idle_limit: milliseconds(batch.run_limit + IDLE_MARGIN),
+        };
+        let rows = || Rows::Many(Many::new(self.options, consumer));
+        if let Some(unit) = self.resumed(slot, rows()).await {
+            if let Ok(opened) = batch::open_in(unit, claims, ask, slot).await {
+                return Ok(opened);
+            }
+            slot.clear(); // as for a single claim
+        }
+        let unit = self.opened(rows()).await?;
+        batch::open_in(unit, claims, ask, slot).await
     }
 
     async fn find(
@@ -233,9 +267,10 @@ impl InboxStore for PgInboxStore {
         } else {
             // An unnamed statement is parsed in one round trip and run in the next; only in a
             // transaction does a pooler send both to one server.
-            let mut lease = Lease::open(self.pool.acquire().await.map_err(failed)?).await?;
+            let connection = self.pool.acquire().await.map_err(failed)?;
+            let mut lease = Lease::open(connection, sql::BEGIN).await?;
             let told = query.fetch_optional(lease.connection()).await.map_err(failed)?;
-            lease.end(&mut Slot::passing()).await?;
+            lease.end(sql::ROLLBACK_AND_CHAIN, &mut Slot::passing()).await?;
             told
         };
         told.map_or(Ok(None), recorded)
@@ -244,32 +279,6 @@ impl InboxStore for PgInboxStore {
     fn fault_in(&self, error: &(dyn Error + 'static)) -> Option<Fault> {
         fault_in(error)
     }
-}
-
-/// What is told of a row that is there. Nothing is told where a twin holds the pair.
-fn recorded(told: Told) -> Result<Option<Recorded>, StoreError> {
-    if told.is_empty() {
-        return Ok(None);
-    }
-    let unread =
-        || StoreError::new(Fault::Other, "a dedup row was told in a shape that is not known");
-    read(told).map(Some).ok_or_else(unread)
-}
-
-fn read(told: Told) -> Option<Recorded> {
-    let [event_type, source, fingerprint, age]: [_; 4] = told.try_into().ok()?;
-    let age: f64 = age?.parse().ok()?;
-    // A clock that was set back makes a negative age, which `Duration` cannot hold.
-    let age = Duration::try_from_secs_f64(age.max(0.0)).unwrap_or(Duration::MAX);
-    let mut recorded = Recorded::new(event_type?, age);
-    recorded.source = source;
-    recorded.fingerprint = fingerprint.as_deref().and_then(fingerprint_of_hex);
-    Some(recorded)
-}
-
-fn fingerprint_of_hex(hex: &str) -> Option<Fingerprint> {
-    let number = u128::from_str_radix(hex, 16).ok()?;
-    Some(Fingerprint(number.to_be_bytes()))
 }
 
 /// A setting's milliseconds.

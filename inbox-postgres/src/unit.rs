@@ -1,133 +1,66 @@
 //! The unit of work: one transaction on one connection that it owns.
-//!
-//! Whatever is dropped at whatever await, a connection goes back to the pool only when its
-//! transaction ended proven clean; else it is closed, and the server rolls back. A connection that
-//! went back with an open transaction would commit this message's dedup row with the next message's.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::TryStreamExt;
-use inbox::{CommitError, Escape, MessageId, Slot, Standing, StoreError, UnitOfWork};
-use sqlx::pool::PoolConnection;
-use sqlx::{Connection as _, Database, Executor, PgConnection, Postgres, SqlSafeStr as _};
+use inbox::{
+    Claim, CommitError, Escape, Fault, PairAnswer, Slot, Standing, StoreError, UnitOfWork,
+};
+use sqlx::{Connection as _, Executor, PgConnection};
 use sqlx_core::transaction::TransactionManager;
+use tokio::time::timeout;
 
+use crate::batch::{Ask, Opened};
+use crate::batch_sql;
 use crate::error::{commit_error, ends_the_session, has_code, is_lost, sqlstate, store_error};
-use crate::sql::{self, Statements};
+use crate::lease::{Lease, Manager, PgHeld};
+use crate::rows::Rows;
+use crate::sql::{self, Frame, Statements};
 
 /// How long a rollback waits for its connection before it closes it instead.
 const ROLLBACK_PATIENCE: Duration = Duration::from_secs(5);
 
-type Manager = <Postgres as Database>::TransactionManager;
-
-/// A connection that is closed when dropped, unless it was declared clean.
-#[derive(Debug)]
-pub(crate) struct Lease {
-    connection: PoolConnection<Postgres>,
-    clean: bool,
-}
-
-impl Lease {
-    /// Opens a transaction at sqlx's depth 1, so that a handler's own `begin()` is a savepoint.
-    pub(crate) async fn open(connection: PoolConnection<Postgres>) -> Result<Self, StoreError> {
-        let mut lease = Self { connection, clean: false };
-        let begun = Manager::begin(lease.connection(), Some(sql::BEGIN.into_sql_str()));
-        begun.await.map_err(|error| store_error("opening a transaction", error))?;
-        Ok(lease)
-    }
-
-    pub(crate) fn connection(&mut self) -> &mut PgConnection {
-        &mut self.connection
-    }
-
-    /// Ends a transaction in which no handler ran.
-    pub(crate) async fn end(mut self, slot: &mut Slot<PgHeld>) -> Result<(), StoreError> {
-        let ended = self.connection().execute(sql::ROLLBACK_AND_CHAIN).await;
-        ended.map_err(|error| store_error("ending a transaction", error))?;
-        self.rest(slot);
-        Ok(())
-    }
-
-    /// Puts the connection, with its chained transaction, into the slot; unless a handler left a
-    /// savepoint open behind sqlx's back (by `mem::forget`): its count of open savepoints would be
-    /// wrong for ever, and it is closed.
-    fn rest(mut self, slot: &mut Slot<PgHeld>) {
-        if Manager::get_transaction_depth(self.connection()) == 1 {
-            slot.put(PgHeld(Some(self)));
-        }
-    }
-}
-
-impl Drop for Lease {
-    fn drop(&mut self) {
-        if !self.clean {
-            self.connection.close_on_drop();
-        }
-    }
-}
-
-/// A connection with a transaction open in which nothing has happened: what a worker holds between
-/// two messages. Dropped, it goes back to its pool; sqlx's ROLLBACK for the empty transaction is queued
-/// here, and sent by the pool before anyone else gets the connection.
-#[derive(Debug)]
-pub struct PgHeld(Option<Lease>);
-
-impl PgHeld {
-    fn take(mut self) -> Option<Lease> {
-        self.0.take()
-    }
-}
-
-impl Drop for PgHeld {
-    fn drop(&mut self) {
-        if let Some(mut lease) = self.0.take() {
-            Manager::start_rollback(&mut lease.connection);
-            lease.clean = !lease.connection.is_in_transaction();
-        }
-    }
-}
-
-/// An open transaction with a claim in it.
+/// An open transaction with a claim in it, or those of a batch.
 #[derive(Debug)]
 pub struct PgUnit {
     lease: Lease,
-    row: Row,
-}
-
-/// The dedup row of a unit of work, to look for where a handler ended the transaction.
-#[derive(Clone, Debug)]
-pub(crate) struct Row {
-    pub(crate) statements: Arc<Statements>,
-    pub(crate) consumer: &'static str,
-    pub(crate) message_id: MessageId,
+    statements: Arc<Statements>,
+    rows: Rows,
 }
 
 impl PgUnit {
-    pub(crate) async fn open(
-        connection: PoolConnection<Postgres>,
-        row: Row,
-    ) -> Result<Self, StoreError> {
-        Ok(Self { lease: Lease::open(connection).await?, row })
+    pub(crate) fn new(lease: Lease, statements: Arc<Statements>, rows: Rows) -> Self {
+        Self { lease, statements, rows }
     }
 
-    /// Takes up the transaction that the last message's COMMIT AND CHAIN has opened.
-    pub(crate) fn resume(held: PgHeld, row: Row) -> Option<Self> {
-        held.take().map(|lease| Self { lease, row })
+    fn frame(&self) -> &Frame {
+        self.rows.frame(&self.statements)
     }
 
     /// Ends a transaction in which no handler ran.
     pub(crate) async fn close(self, slot: &mut Slot<PgHeld>) -> Result<(), StoreError> {
-        self.lease.end(slot).await
+        let abandon = self.frame().abandon;
+        self.lease.end(abandon, slot).await
+    }
+
+    pub(crate) async fn open_batch(
+        &mut self,
+        claims: &[Claim<'_>],
+        ask: Ask,
+    ) -> Result<Opened, StoreError> {
+        match &mut self.rows {
+            Rows::One(_) => Ok(Opened::Claimed(Vec::new())),
+            Rows::Many(many) => {
+                many.open(&self.statements, self.lease.connection(), claims, ask).await
+            }
+        }
     }
 
     /// Runs a query that begins with the proof. On failure the flag tells whether the proof had passed.
-    async fn guarded(
-        &mut self,
-        query: fn(&Statements) -> &sql::Text,
-    ) -> Result<(), (bool, sqlx::Error)> {
+    async fn guarded(&mut self, query: sql::Text) -> Result<(), (bool, sqlx::Error)> {
         self.settle().await.map_err(|error| (false, error))?;
-        let query = sqlx::raw_sql(sql::safe(query(&self.row.statements)));
+        let query = sqlx::raw_sql(sql::safe(&query));
         let mut answers = self.lease.connection().fetch_many(query);
         let mut proven = false;
         loop {
@@ -163,6 +96,23 @@ impl PgUnit {
         self.was_ended_by_sqlx() && self.lease.connection().should_flush()
     }
 
+    /// Runs a query that begins with the proof and leaves the transaction open.
+    async fn standing(&mut self, query: sql::Text) -> Result<Standing, StoreError> {
+        if self.was_quietly_ended_by_sqlx() {
+            return Ok(Standing::Aborted);
+        }
+        match self.guarded(query).await {
+            Ok(()) => Ok(Standing::Ours),
+            Err((_, error)) if has_code(&error, sqlstate::NOT_OURS) => {
+                Ok(Standing::Escaped(self.escape().await))
+            }
+            Err((_, error)) if has_code(&error, sqlstate::IN_FAILED_TRANSACTION) => {
+                Ok(Standing::Aborted)
+            }
+            Err((_, error)) => Err(store_error("asking whether the transaction is alive", error)),
+        }
+    }
+
     /// Puts the connection into the slot; see [`Lease::rest`].
     fn rest(self, slot: &mut Slot<PgHeld>) {
         self.lease.rest(slot);
@@ -170,7 +120,8 @@ impl PgUnit {
 
     /// The same after the server ended the transaction by itself, as it does when a COMMIT fails.
     async fn rest_ended(mut self, slot: &mut Slot<PgHeld>) {
-        let begun = self.lease.connection().execute(sql::BEGIN).await;
+        let begin = self.frame().begin_anew;
+        let begun = self.lease.connection().execute(begin).await;
         if begun.is_ok() {
             self.rest(slot);
         }
@@ -178,7 +129,8 @@ impl PgUnit {
 
     /// The same after a failed statement had aborted the transaction.
     async fn rest_aborted(mut self, slot: &mut Slot<PgHeld>) {
-        let ended = self.lease.connection().execute(sql::ROLLBACK_AND_CHAIN).await;
+        let abandon = self.frame().abandon;
+        let ended = self.lease.connection().execute(abandon).await;
         if ended.is_ok() {
             self.rest(slot);
         }
@@ -187,20 +139,13 @@ impl PgUnit {
     /// What a handler that ended the transaction left behind. The connection is to be closed afterwards.
     async fn escape(&mut self) -> Escape {
         let by_sqlx = self.was_ended_by_sqlx();
-        let Row { statements, consumer, message_id } = self.row.clone();
         let connection = self.lease.connection();
         // Its answer tells nothing: there may be no transaction to end.
         let _ = connection.execute(sqlx::raw_sql(sql::START_OVER)).await;
-        let found = sqlx::query(sql::safe(&statements.find))
-            .bind(consumer)
-            .bind(message_id.as_uuid())
-            .persistent(false)
-            .fetch_optional(connection)
-            .await;
-        match found {
-            Ok(None) if by_sqlx => Escape::BeginGivenUp,
-            Ok(None) => Escape::RolledBack,
-            Ok(Some(_)) | Err(_) => Escape::Committed,
+        match self.rows.are_durable(&self.statements, connection).await {
+            Ok(false) if by_sqlx => Escape::BeginGivenUp,
+            Ok(false) => Escape::RolledBack,
+            Ok(true) | Err(_) => Escape::Committed,
         }
     }
 
@@ -209,7 +154,7 @@ impl PgUnit {
             let _ = self.settle().await; // sends it; the connection is closed
             return Ok(());
         }
-        match self.guarded(|statements| &statements.rollback).await {
+        match self.guarded(Arc::clone(&self.frame().rollback)).await {
             Ok(()) => self.rest(slot),
             Err((_, error)) if has_code(&error, sqlstate::NOT_OURS) => {
                 return Err(self.escape().await);
@@ -259,19 +204,41 @@ impl UnitOfWork for PgUnit {
     }
 
     async fn probe(&mut self) -> Result<Standing, StoreError> {
-        if self.was_quietly_ended_by_sqlx() {
-            return Ok(Standing::Aborted);
+        self.standing(Arc::clone(&self.statements.probe)).await
+    }
+
+    async fn mark(&mut self) -> Result<Standing, StoreError> {
+        let has_mark = matches!(&self.rows, Rows::Many(many) if many.marked.is_some());
+        let Statements { mark, first_mark, .. } = &*self.statements;
+        let standing = self.standing(Arc::clone(if has_mark { mark } else { first_mark })).await?;
+        if let Rows::Many(many) = &mut self.rows {
+            many.marked = Some(many.ids.len());
         }
-        match self.guarded(|statements| &statements.probe).await {
-            Ok(()) => Ok(Standing::Ours),
-            Err((_, error)) if has_code(&error, sqlstate::NOT_OURS) => {
-                Ok(Standing::Escaped(self.escape().await))
-            }
-            Err((_, error)) if has_code(&error, sqlstate::IN_FAILED_TRANSACTION) => {
-                Ok(Standing::Aborted)
-            }
-            Err((_, error)) => Err(store_error("asking whether the transaction is alive", error)),
+        Ok(standing)
+    }
+
+    async fn claim_more(&mut self, claims: &[Claim<'_>]) -> Result<Vec<PairAnswer>, StoreError> {
+        let Rows::Many(many) = &mut self.rows else { return Ok(Vec::new()) };
+        many.claim_more(&self.statements, self.lease.connection(), claims).await
+    }
+
+    async fn undo(&mut self) -> Result<(), StoreError> {
+        let failed = |error| store_error("undoing a part of a batch", error);
+        let gone =
+            |why: &str| StoreError::new(Fault::Other, format!("undoing a part of a batch: {why}"));
+        if self.was_ended_by_sqlx() {
+            return Err(gone("the transaction was rolled back"));
         }
+        // A statement of a handler that timed out may still run, and must end first.
+        let Ok(settled) = timeout(ROLLBACK_PATIENCE, self.settle()).await else {
+            return Err(gone("a statement is still running"));
+        };
+        settled.map_err(failed)?;
+        self.lease.connection().execute(batch_sql::UNDO).await.map_err(failed)?;
+        if let Rows::Many(many) = &mut self.rows {
+            many.ids.truncate(many.marked.unwrap_or(0));
+        }
+        Ok(())
     }
 
     async fn commit(mut self, slot: &mut Slot<PgHeld>) -> Result<(), CommitError> {
@@ -279,7 +246,7 @@ impl UnitOfWork for PgUnit {
             let _ = self.settle().await; // sends its ROLLBACK; the connection is closed
             return Err(CommitError::Aborted);
         }
-        match self.guarded(|statements| &statements.finish).await {
+        match self.guarded(Arc::clone(&self.frame().finish)).await {
             Ok(()) => {
                 self.rest(slot);
                 Ok(())
@@ -290,6 +257,6 @@ impl UnitOfWork for PgUnit {
 
     async fn rollback(self, slot: &mut Slot<PgHeld>) -> Result<(), Escape> {
         // A statement of a handler that timed out may still run, and must end first.
-        tokio::time::timeout(ROLLBACK_PATIENCE, self.roll_back(slot)).await.unwrap_or(Ok(()))
+        timeout(ROLLBACK_PATIENCE, self.roll_back(slot)).await.unwrap_or(Ok(()))
     }
 }

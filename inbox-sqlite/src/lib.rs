@@ -42,6 +42,7 @@
 //! - **Attached databases** are committed each for itself when the machine crashes in WAL mode, so
 //!   what a handler writes into one is not covered by the promise.
 
+mod claim;
 mod fault;
 mod guard;
 mod open;

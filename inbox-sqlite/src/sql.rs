@@ -25,6 +25,16 @@ pub(crate) const PROVE: &str = "RELEASE inbox_guard";
 /// The same, between handlers, with the savepoint set anew for those that follow.
 pub(crate) const PROBE: &str = "RELEASE inbox_guard; SAVEPOINT inbox_guard";
 
+/// A batch's transaction. The mark lies around the guard, which a proof between two handlers of one
+/// message sets anew.
+pub(crate) const BEGIN_BATCH: &str = "BEGIN IMMEDIATE; SAVEPOINT inbox_mark; SAVEPOINT inbox_guard";
+
+/// In a batch, between two messages: the proof for the first, and the mark to which the second goes back.
+pub(crate) const MARK: &str = "RELEASE inbox_mark; SAVEPOINT inbox_mark; SAVEPOINT inbox_guard";
+
+/// Undoes what was done since the mark, which stays. Fails when the transaction is not ours.
+pub(crate) const UNDO: &str = "ROLLBACK TO inbox_mark; SAVEPOINT inbox_guard";
+
 /// The commit past sqlx's count of savepoints, for a transaction in which one was leaked.
 pub(crate) const COMMIT: &str = "COMMIT";
 

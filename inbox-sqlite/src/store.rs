@@ -7,12 +7,14 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use inbox::{
-    Claim, Claimed, Fault, Fingerprint, InboxStore, MessageId, Recorded, Slot, StoreError,
+    BatchClaim, Claim, Claimed, ClaimedBatch, Fault, InboxStore, MessageId, PairAnswer, Recorded,
+    Slot, StoreError, UnitOfWork as _,
 };
 use sqlx::{SqliteConnection, SqlitePool};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
+use crate::claim::{Columns, find_on};
 use crate::fault::{failed, fault_in};
 use crate::unit::SqliteUnit;
 use crate::writer::Writer;
@@ -29,8 +31,7 @@ pub struct SqliteInboxStore {
     turn: Arc<Semaphore>,
     busy_timeout: Duration,
     guards_commits: bool,
-    keeps_source: bool,
-    keeps_fingerprint: bool,
+    columns: Columns,
     origin: Origin,
 }
 
@@ -98,8 +99,7 @@ impl SqliteInboxStore {
             turn: Arc::new(Semaphore::new(1)),
             busy_timeout: open::BUSY_TIMEOUT,
             guards_commits: false,
-            keeps_source: false,
-            keeps_fingerprint: false,
+            columns: Columns::default(),
             origin: Origin::Application,
         }
     }
@@ -108,13 +108,15 @@ impl SqliteInboxStore {
 /// What can be chosen.
 impl SqliteInboxStore {
     /// Keeps each message's source, so that a known id from another source is noticed.
-    pub fn keep_source(self) -> Self {
-        Self { keeps_source: true, ..self }
+    pub fn keep_source(mut self) -> Self {
+        self.columns.source = true;
+        self
     }
 
     /// Keeps a fingerprint of each payload, so that a known id with another body is noticed.
-    pub fn keep_fingerprint(self) -> Self {
-        Self { keeps_fingerprint: true, ..self }
+    pub fn keep_fingerprint(mut self) -> Self {
+        self.columns.fingerprint = true;
+        self
     }
 
     /// How long a message waits for the one before it; 5 seconds unless set. Between processes it is
@@ -148,7 +150,10 @@ impl SqliteInboxStore {
         }
         drop(connection);
         let mut writer = self.writer().await?;
-        writer.begin().await.map_err(|error| failed("could not begin to migrate", error))?;
+        writer
+            .begin(sql::BEGIN)
+            .await
+            .map_err(|error| failed("could not begin to migrate", error))?;
         schema::migrate(writer).await
     }
 
@@ -161,6 +166,23 @@ impl SqliteInboxStore {
             return Err(StoreError::new(Fault::Busy, message));
         };
         Ok(Writer::new(self.connection().await?, turn))
+    }
+
+    /// Opens a unit of work in which nothing is claimed yet.
+    async fn begin(
+        &self,
+        begin: &'static str,
+        consumer: &'static str,
+    ) -> Result<SqliteUnit, StoreError> {
+        let mut writer = self.writer().await?;
+        let begun = async {
+            if self.guards_commits {
+                writer.guard_commits().await?;
+            }
+            writer.begin(begin).await
+        };
+        begun.await.map_err(|error| failed("could not begin a transaction", error))?;
+        Ok(SqliteUnit::new(writer, consumer, self.columns))
     }
 
     async fn connection(&self) -> Result<sqlx::pool::PoolConnection<sqlx::Sqlite>, StoreError> {
@@ -184,28 +206,35 @@ impl InboxStore for SqliteInboxStore {
         Ok(problems)
     }
 
+    /// A batch holds the database's one write lock as long as its handlers run; so it is the
+    /// application that bounds it.
+    const BATCH_LIMIT: usize = usize::MAX;
+    const EMBEDDED: bool = true;
+
     async fn claim(
         &self,
         claim: Claim<'_>,
         _: &mut Slot<()>,
     ) -> Result<Claimed<SqliteUnit>, StoreError> {
-        let mut writer = self.writer().await?;
-        let begun = async {
-            if self.guards_commits {
-                writer.guard_commits().await?;
+        let mut unit = self.begin(sql::BEGIN, claim.consumer).await?;
+        Ok(match unit.claim(claim).await? {
+            PairAnswer::Fresh => Claimed::Fresh(unit),
+            PairAnswer::Duplicate(recorded) => {
+                unit.writer.rollback().await;
+                Claimed::Duplicate(recorded)
             }
-            writer.begin().await
-        };
-        begun.await.map_err(|error| failed("could not begin a transaction", error))?;
-        if self.insert(&mut writer, claim).await? {
-            let (consumer, message_id) = (claim.consumer.to_owned(), claim.message_id);
-            return Ok(Claimed::Fresh(SqliteUnit { writer, consumer, message_id }));
-        }
-        let recorded = find_on(writer.connection(), claim.consumer, claim.message_id).await?;
-        writer.rollback().await;
-        recorded.map(Claimed::Duplicate).ok_or_else(|| {
-            StoreError::new(Fault::Other, "the dedup row could not be inserted and is not there")
+            PairAnswer::InFlight => Claimed::InFlight, // never told here
         })
+    }
+
+    async fn open_batch(
+        &self,
+        batch: BatchClaim<'_>,
+        _: &mut Slot<()>,
+    ) -> Result<ClaimedBatch<SqliteUnit>, StoreError> {
+        let mut unit = self.begin(sql::BEGIN_BATCH, batch.consumer).await?;
+        let answers = unit.claim_more(batch.claims).await?;
+        Ok(ClaimedBatch::Open(unit, answers))
     }
 
     async fn find(
@@ -219,47 +248,6 @@ impl InboxStore for SqliteInboxStore {
     fn fault_in(&self, error: &(dyn Error + 'static)) -> Option<Fault> {
         fault_in(error)
     }
-}
-
-impl SqliteInboxStore {
-    /// Whether the dedup row is new.
-    async fn insert(&self, writer: &mut Writer, claim: Claim<'_>) -> Result<bool, StoreError> {
-        let envelope = claim.envelope;
-        let source = envelope.source().filter(|_| self.keeps_source);
-        let fingerprint = self.keeps_fingerprint.then(|| Fingerprint::of(envelope.payload()).0);
-        let inserted = sqlx::query(sql::CLAIM)
-            .bind(claim.consumer)
-            .bind(claim.message_id.as_bytes().as_slice())
-            .bind(envelope.event_type())
-            .bind(source)
-            .bind(fingerprint.as_ref().map(|bytes| bytes.as_slice()))
-            .execute(writer.connection())
-            .await
-            .map_err(|error| failed("could not insert the dedup row", error))?;
-        Ok(inserted.rows_affected() == 1)
-    }
-}
-
-/// The dedup row as `connection` sees it.
-pub(crate) async fn find_on(
-    connection: &mut SqliteConnection,
-    consumer: &str,
-    message_id: MessageId,
-) -> Result<Option<Recorded>, StoreError> {
-    type Row = (String, Option<String>, Option<Vec<u8>>, i64);
-    let row: Option<Row> = sqlx::query_as(sql::FIND)
-        .bind(consumer)
-        .bind(message_id.as_bytes().as_slice())
-        .fetch_optional(connection)
-        .await
-        .map_err(|error| failed("could not look for the dedup row", error))?;
-    Ok(row.map(|(event_type, source, fingerprint, age)| {
-        let age = Duration::from_millis(u64::try_from(age).unwrap_or(0));
-        let mut recorded = Recorded::new(event_type, age);
-        recorded.source = source;
-        recorded.fingerprint = fingerprint.and_then(|bytes| bytes.try_into().ok()).map(Fingerprint);
-        recorded
-    }))
 }
 
 impl fmt::Debug for SqliteInboxStore {

@@ -2,20 +2,39 @@
 
 use std::fmt;
 
-use inbox::{CommitError, Escape, MessageId, Slot, Standing, StoreError, UnitOfWork};
+use inbox::{
+    Claim, CommitError, Escape, MessageId, PairAnswer, Slot, Standing, StoreError, UnitOfWork,
+};
 use sqlx::SqliteConnection;
 
+use crate::claim::{self, Columns, find_on};
 use crate::fault::{GENERIC, failed, may_end_the_transaction, sqlite_code};
-use crate::store::find_on;
 use crate::writer::Writer;
 
-/// One open transaction that holds a claim.
+/// One open transaction that holds a claim, or those of a batch.
 ///
 /// Dropped without an end, it closes its connection, and SQLite rolls back.
 pub struct SqliteUnit {
     pub(crate) writer: Writer,
-    pub(crate) consumer: String,
-    pub(crate) message_id: MessageId,
+    consumer: &'static str,
+    columns: Columns,
+    /// The dedup rows in it, and how many of them stay when it goes back to the mark.
+    rows: Vec<MessageId>,
+    marked: usize,
+}
+
+impl SqliteUnit {
+    pub(crate) fn new(writer: Writer, consumer: &'static str, columns: Columns) -> Self {
+        Self { writer, consumer, columns, rows: Vec::new(), marked: 0 }
+    }
+
+    pub(crate) async fn claim(&mut self, claim: Claim<'_>) -> Result<PairAnswer, StoreError> {
+        let answer = claim::claim(self.writer.connection(), claim, self.columns).await?;
+        if matches!(answer, PairAnswer::Fresh) {
+            self.rows.push(claim.message_id);
+        }
+        Ok(answer)
+    }
 }
 
 impl UnitOfWork for SqliteUnit {
@@ -28,16 +47,30 @@ impl UnitOfWork for SqliteUnit {
 
     async fn probe(&mut self) -> Result<Standing, StoreError> {
         let last_code = self.writer.last_code().await;
-        match self.writer.probe().await {
-            Ok(()) => Ok(Standing::Ours),
-            Err(error) if is_gone(&error) => Ok(match self.how_an_ok_left_it(last_code).await {
-                Some(escape) => Standing::Escaped(escape),
-                None => Standing::Aborted,
-            }),
-            Err(error) => {
-                Err(failed("could not ask whether the transaction is still the same", error))
-            }
+        let probed = self.writer.probe().await;
+        self.standing(probed, last_code).await
+    }
+
+    async fn mark(&mut self) -> Result<Standing, StoreError> {
+        let last_code = self.writer.last_code().await;
+        let marked = self.writer.mark().await;
+        self.marked = self.rows.len();
+        self.standing(marked, last_code).await
+    }
+
+    async fn claim_more(&mut self, claims: &[Claim<'_>]) -> Result<Vec<PairAnswer>, StoreError> {
+        let mut answers = Vec::with_capacity(claims.len());
+        for claim in claims {
+            answers.push(self.claim(*claim).await?);
         }
+        Ok(answers)
+    }
+
+    async fn undo(&mut self) -> Result<(), StoreError> {
+        let undone = self.writer.undo().await;
+        undone.map_err(|error| failed("could not go back to a mark", error))?;
+        self.rows.truncate(self.marked);
+        Ok(())
     }
 
     async fn commit(mut self, _: &mut Slot<()>) -> Result<(), CommitError> {
@@ -68,6 +101,23 @@ impl UnitOfWork for SqliteUnit {
 }
 
 impl SqliteUnit {
+    async fn standing(
+        &mut self,
+        proven: sqlx::Result<()>,
+        last_code: Option<i32>,
+    ) -> Result<Standing, StoreError> {
+        match proven {
+            Ok(()) => Ok(Standing::Ours),
+            Err(error) if is_gone(&error) => Ok(match self.how_an_ok_left_it(last_code).await {
+                Some(escape) => Standing::Escaped(escape),
+                None => Standing::Aborted,
+            }),
+            Err(error) => {
+                Err(failed("could not ask whether the transaction is still the same", error))
+            }
+        }
+    }
+
     /// Whether the transaction, now gone, was rolled back by SQLite and not by a handler: nothing ran
     /// after the failure that makes SQLite do so, or after an interrupt of ours. In a savepoint of
     /// sqlx's the failure is followed by sqlx's attempt to roll back that savepoint, which is gone
@@ -97,14 +147,23 @@ impl SqliteUnit {
         let by_sqlx = self.writer.depth() == 0;
         // What a handler's BEGIN opened after it is held by nobody: free the lock before answering.
         let _ = self.writer.rollback_whatever_is_open().await;
-        let recorded = find_on(self.writer.connection(), &self.consumer, self.message_id).await;
-        match recorded {
-            Ok(Some(_)) => Some(Escape::Committed),
+        match self.is_durable().await {
+            Ok(true) => Some(Escape::Committed),
             _ if by_sqlite => None,
             _ if by_sqlx => Some(Escape::BeginGivenUp),
-            Ok(None) => Some(Escape::RolledBack),
+            Ok(false) => Some(Escape::RolledBack),
             Err(_) => Some(Escape::Committed), // nobody can say
         }
+    }
+
+    /// Whether one of the dedup rows is there: they were committed together, or none was.
+    async fn is_durable(&mut self) -> Result<bool, StoreError> {
+        for row in &self.rows {
+            if find_on(self.writer.connection(), self.consumer, *row).await?.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 }
 
@@ -116,6 +175,9 @@ fn is_gone(error: &sqlx::Error) -> bool {
 
 impl fmt::Debug for SqliteUnit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "SqliteUnit({}, {})", self.consumer, self.message_id)
+        f.debug_struct("SqliteUnit")
+            .field("consumer", &self.consumer)
+            .field("rows", &self.rows)
+            .finish()
     }
 }

@@ -54,9 +54,9 @@ impl Writer {
 
     /// Opens the transaction through sqlx, so that sqlx knows of it and a handler's `begin()` is a
     /// savepoint.
-    pub(crate) async fn begin(&mut self) -> sqlx::Result<()> {
+    pub(crate) async fn begin(&mut self, begin: &'static str) -> sqlx::Result<()> {
         self.dirty = true;
-        Transactions::begin(&mut self.connection, Some(sql::BEGIN.into_sql_str())).await
+        Transactions::begin(&mut self.connection, Some(begin.into_sql_str())).await
     }
 
     /// Proves that the transaction is the one that [`begin`](Self::begin) opened.
@@ -67,6 +67,17 @@ impl Writer {
     /// The same, of a transaction that goes on.
     pub(crate) async fn probe(&mut self) -> sqlx::Result<()> {
         sqlx::raw_sql(sql::PROBE).execute(self.connection()).await.map(drop)
+    }
+
+    /// Proves the same, and sets the mark to which [`undo`](Self::undo) goes back.
+    pub(crate) async fn mark(&mut self) -> sqlx::Result<()> {
+        sqlx::raw_sql(sql::MARK).execute(self.connection()).await.map(drop)
+    }
+
+    /// Goes back to the last mark, or to the beginning. A statement that still runs is stopped before.
+    pub(crate) async fn undo(&mut self) -> sqlx::Result<()> {
+        self.stop_statements().await;
+        sqlx::raw_sql(sql::UNDO).execute(self.connection()).await.map(drop)
     }
 
     /// Commits the proven transaction. A savepoint that a handler leaked is committed with the rest.

@@ -5,9 +5,10 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout_at};
 
 use crate::backoff::Backoff;
+use crate::duplicate;
 use crate::envelope::Envelope;
 use crate::error::{DispatchError, Failure};
-use crate::inbox::{Core, DEFAULT_SLACK, OnIdReuse};
+use crate::inbox::{Core, DEFAULT_SLACK};
 use crate::message_id::MessageId;
 use crate::outcome::Outcome;
 use crate::permanent::chain;
@@ -15,25 +16,35 @@ use crate::registration::ErasedEvent;
 use crate::registry::{ConsumerTable, Route};
 use crate::run::{RunContext, decode_all, run_handlers};
 use crate::store::{
-    Claim, Claimed, CommitError, Fault, Fingerprint, InboxStore, Recorded, Slot, StoreError,
-    UnitOfWork,
+    Claim, Claimed, CommitError, Fault, InboxStore, Recorded, Slot, StoreError, UnitOfWork,
 };
 use crate::telemetry;
 
 /// How often a serialization failure or deadlock is retried inside one dispatch.
 const SERIALIZATION_RETRIES: u32 = 3;
 
-/// Hands one message to one consumer. The deadline bounds everything after the validation.
+/// Hands one message to one consumer, unless the inbox is stopping.
 pub(crate) async fn dispatch<S: InboxStore>(
     core: &Core<S>,
     consumer: &ConsumerTable,
     envelope: &Envelope,
     slot: &mut Slot<S::Held>,
 ) -> Result<Outcome, DispatchError> {
-    let failed = |failure, id| DispatchError::new(failure, id, envelope.event_type());
     let Some(_running) = core.stop.enter() else {
-        return Err(failed(Failure::Stopping, None));
+        return Err(DispatchError::new(Failure::Stopping, None, envelope.event_type()));
     };
+    dispatch_entered(core, consumer, envelope, slot).await
+}
+
+/// The same for whom the stop handle has counted in. The deadline bounds everything after the
+/// validation.
+pub(crate) async fn dispatch_entered<S: InboxStore>(
+    core: &Core<S>,
+    consumer: &ConsumerTable,
+    envelope: &Envelope,
+    slot: &mut Slot<S::Held>,
+) -> Result<Outcome, DispatchError> {
+    let failed = |failure, id| DispatchError::new(failure, id, envelope.event_type());
     let message_id = envelope
         .validate(core.settings.rules)
         .map_err(|error| failed(Failure::InvalidEnvelope(error), None))?;
@@ -201,7 +212,7 @@ impl<S: InboxStore> Dispatch<'_, S> {
             match self.try_claim().await {
                 Ok(Claimed::Duplicate(recorded)) => {
                     // A row of another message under this id is not ours.
-                    return match self.difference(&recorded) {
+                    return match duplicate::difference(self.consumer, self.envelope, &recorded) {
                         None => Ok(Outcome::Processed),
                         Some(_) => self.duplicate(recorded),
                     };
@@ -251,44 +262,27 @@ impl<S: InboxStore> Dispatch<'_, S> {
     }
 
     fn duplicate(&self, recorded: Recorded) -> Result<Outcome, Failure> {
-        let Some(what) = self.difference(&recorded) else { return Ok(Outcome::SkippedDuplicate) };
-        let skip = self.core.settings.on_id_reuse == OnIdReuse::Skip;
-        telemetry::id_reused(self.consumer.name, self.message_id, what, &recorded, skip);
-        match skip {
-            true => Ok(Outcome::SkippedDuplicate),
-            false => Err(Failure::IdReused { recorded, what }),
-        }
+        duplicate::answer(self.core, self.consumer, (self.message_id, self.envelope), recorded)
     }
 
-    /// In what this message differs from the one that was processed under its id.
-    fn difference(&self, recorded: &Recorded) -> Option<&'static str> {
-        let envelope = self.envelope;
-        let source = recorded.source.as_deref();
-        if !self.consumer.is_one_event(&recorded.event_type, envelope.event_type()) {
-            Some("event type")
-        } else if source.is_some() && source != envelope.source() {
-            Some("source")
-        } else if recorded.fingerprint.is_some_and(|f| f != Fingerprint::of(envelope.payload())) {
-            Some("payload")
-        } else {
-            None
-        }
-    }
-
-    /// Whether the database failed in this way, also where it reached us inside a handler's error.
     fn has_fault(&self, failure: &Failure, fault: Fault) -> bool {
-        match failure {
-            Failure::Store(error) => error.fault() == fault,
-            Failure::Handler { error, .. } => {
-                chain(error.as_ref()).any(|link| self.core.store.fault_in(link) == Some(fault))
-            }
-            _ => false,
+        has_fault(&self.core.store, failure, fault)
+    }
+}
+
+/// Whether the database failed in this way, also where it reached us inside a handler's error.
+pub(crate) fn has_fault<S: InboxStore>(store: &S, failure: &Failure, fault: Fault) -> bool {
+    match failure {
+        Failure::Store(error) => error.fault() == fault,
+        Failure::Handler { error, .. } => {
+            chain(error.as_ref()).any(|link| store.fault_in(link) == Some(fault))
         }
+        _ => false,
     }
 }
 
 /// A time that is out of reach, `Duration::MAX` for "none", is a long way off.
-fn from_now(time: Duration) -> Instant {
+pub(crate) fn from_now(time: Duration) -> Instant {
     const LONG: Duration = Duration::from_secs(60 * 60 * 24 * 365);
     Instant::now() + time.min(LONG)
 }
@@ -299,7 +293,7 @@ fn tells_of_the_transaction(failure: &Failure) -> bool {
 }
 
 /// The handler that a failure of the run names.
-fn blamed(failure: &Failure) -> Option<&'static str> {
+pub(crate) fn blamed(failure: &Failure) -> Option<&'static str> {
     match failure {
         Failure::Handler { handler, .. }
         | Failure::HandlerPanicked { handler, .. }

@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::decode::DecodeError;
@@ -46,8 +47,9 @@ impl Error for InvalidEnvelope {}
 ///
 /// `{}` is one line without the cause; `{:#}` adds the chain of causes, the handler's own error
 /// included. Neither shows the payload. The original error is the [`source`](Error::source), and can
-/// be downcast.
-pub struct DispatchError(Box<Inner>);
+/// be downcast. Clones share it: what the copies of one message in a batch are answered.
+#[derive(Clone)]
+pub struct DispatchError(Arc<Inner>);
 
 struct Inner {
     failure: Failure,
@@ -151,7 +153,7 @@ pub enum DispatchErrorKind {
 impl DispatchError {
     pub(crate) fn new(failure: Failure, message_id: Option<MessageId>, event_type: &str) -> Self {
         let event_type = event_type.to_owned();
-        Self(Box::new(Inner { failure, message_id, event_type }))
+        Self(Arc::new(Inner { failure, message_id, event_type }))
     }
 
     /// What kind of failure it is.
@@ -264,10 +266,13 @@ impl fmt::Display for Failure {
             Failure::Decode { handler, error } => {
                 write!(f, "the payload cannot be decoded for handler `{handler}`: {error}")
             }
-            Failure::InFlight { waited } => write!(
-                f,
-                "another delivery of the message is being processed, and was still after {waited:?}"
-            ),
+            Failure::InFlight { waited } => {
+                f.write_str("another delivery of the message is being processed")?;
+                match *waited {
+                    Duration::ZERO => Ok(()),
+                    waited => write!(f, ", and was still after {waited:?}"),
+                }
+            }
             Failure::Handler { handler, error, conflicted: false }
                 if is_marked_permanent(error.as_ref()) =>
             {

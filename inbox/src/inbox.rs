@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::batch;
 use crate::builder::{InboxBuilder, NoStore};
 use crate::dispatch;
 use crate::envelope::{Envelope, EnvelopeRules};
@@ -39,6 +40,8 @@ pub(crate) struct Settings {
     pub(crate) ignore_unhandled: bool,
     pub(crate) on_id_reuse: OnIdReuse,
     pub(crate) claim_wait: Duration,
+    /// Whether batches of one consumer run beside each other.
+    pub(crate) parallel_batches: bool,
     /// The whole dispatch; the handlers' timeouts plus [`DEFAULT_SLACK`] where it is not set.
     pub(crate) deadline: Option<Duration>,
 }
@@ -148,6 +151,44 @@ impl<S: InboxStore> Consumer<S> {
         self.dispatch_through(&mut Slot::passing(), envelope).await
     }
 
+    /// Hands in many delivered messages; one answer for each, in their order, by the same table as
+    /// [`dispatch`](Self::dispatch). They are committed together, which is many times as fast as one by
+    /// one: a commit waits for the disk.
+    ///
+    /// The handlers run in the order of delivery, in one transaction. A message that fails is left out,
+    /// the others are run again where that is needed and committed, and the message is run once more by
+    /// itself: that run's answer is its answer. So **a handler may be run several times for one batch**,
+    /// and what failed is run after what did not. Further copies of a message in the batch take the fate
+    /// of the first. A message whose twin is in flight elsewhere is
+    /// [`InFlight`](crate::DispatchErrorKind::InFlight) at once.
+    ///
+    /// One batch of a consumer runs at a time, in all processes: two that write the same rows in
+    /// different orders would deadlock. One that has to wait too long dispatches its messages one by
+    /// one. See
+    /// [`parallel_batches_may_deadlock`](crate::InboxBuilder::parallel_batches_may_deadlock).
+    ///
+    /// Every answer of the database is waited for as long as the deadline exceeds the timeouts of the
+    /// handlers (30 seconds unless set), so the whole batch is bounded by the timeouts of the handlers
+    /// that run. Dropping the future before it answers loses nothing.
+    ///
+    /// ```
+    /// # async fn subscription<S: inbox::InboxStore>(consumer: inbox::Consumer<S>, batch: Vec<inbox::Envelope>) {
+    /// for (envelope, answer) in batch.iter().zip(consumer.dispatch_batch(&batch).await) {
+    ///     match answer {
+    ///         Ok(_) => { /* acknowledge */ }
+    ///         Err(error) if error.is_permanent() => { /* dead-letter */ }
+    ///         Err(_) => { /* retry */ }
+    ///     }
+    /// }
+    /// # }
+    /// ```
+    pub async fn dispatch_batch(
+        &self,
+        envelopes: &[Envelope],
+    ) -> Vec<Result<Outcome, DispatchError>> {
+        self.dispatch_batch_through(&mut Slot::passing(), envelopes).await
+    }
+
     /// A handle for one long-running loop, which holds a connection from message to message where
     /// the store gains by it; see [`Worker`].
     pub fn worker(&self) -> Worker<S> {
@@ -160,6 +201,14 @@ impl<S: InboxStore> Consumer<S> {
         envelope: &Envelope,
     ) -> Result<Outcome, DispatchError> {
         dispatch::dispatch(&self.core, self.table(), envelope, slot).await
+    }
+
+    pub(crate) async fn dispatch_batch_through(
+        &self,
+        slot: &mut Slot<S::Held>,
+        envelopes: &[Envelope],
+    ) -> Vec<Result<Outcome, DispatchError>> {
+        batch::dispatch_batch(&self.core, self.table(), envelopes, slot).await
     }
 
     /// The consumer's name, half of the dedup key.

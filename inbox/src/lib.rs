@@ -3,10 +3,13 @@
 #[doc(hidden)]
 pub mod __private;
 mod backoff;
+mod batch;
+mod batch_claim;
 mod builder;
 mod cloud_events;
 mod decode;
 mod dispatch;
+mod duplicate;
 mod envelope;
 mod error;
 mod event;
@@ -23,11 +26,13 @@ mod registry;
 mod run;
 mod stop;
 mod store;
+mod store_error;
 mod telemetry;
 mod validation;
 mod worker;
 
 pub use self::inbox::{Consumer, Inbox, OnIdReuse, UnknownConsumer};
+pub use batch_claim::{BatchClaim, ClaimedBatch, PairAnswer};
 pub use builder::{BuildError, DEFAULT_CLAIM_WAIT, DEFAULT_PAYLOAD_LIMIT, InboxBuilder, NoStore};
 pub use decode::DecodeError;
 pub use envelope::{Envelope, EnvelopeId, Headers};

@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use tokio::sync::Semaphore;
+
 use crate::registration::HandlerRegistration;
 
 /// The handlers this inbox runs, by consumer and event type.
@@ -16,6 +18,8 @@ pub(crate) struct Registry {
 #[derive(Debug)]
 pub(crate) struct ConsumerTable {
     pub(crate) name: &'static str,
+    /// Whose turn it is among this process's batches.
+    pub(crate) lane: Semaphore,
     routes: HashMap<&'static str, Route>,
 }
 
@@ -36,7 +40,8 @@ impl Registry {
         let mut consumers: Vec<ConsumerTable> = Vec::new();
         for handler in &handlers {
             if consumers.last().is_none_or(|table| table.name != handler.consumer) {
-                consumers.push(ConsumerTable { name: handler.consumer, routes: HashMap::new() });
+                let (name, lane) = (handler.consumer, Semaphore::new(1));
+                consumers.push(ConsumerTable { name, lane, routes: HashMap::new() });
             }
             if let Some(table) = consumers.last_mut() {
                 table.add(*handler);

@@ -6,14 +6,16 @@
 
 use std::any::Any;
 use std::error::Error;
-use std::fmt;
 use std::future::Future;
 use std::time::Duration;
 
 use uuid::Uuid;
 
+use crate::batch_claim::{BatchClaim, ClaimedBatch, PairAnswer};
 use crate::envelope::Envelope;
 use crate::message_id::MessageId;
+
+pub use crate::store_error::{CommitError, Escape, Fault, Standing, StoreError};
 
 /// A database that keeps the inbox.
 ///
@@ -37,6 +39,16 @@ pub trait InboxStore: Send + Sync + 'static {
     /// What the store is called in messages, for example `SQLite`.
     const NAME: &'static str;
 
+    /// How many messages one transaction may claim. With 1, the default, every message of a batch is
+    /// dispatched apart, and nothing else here has to be written for batches. A batch that is larger is
+    /// split.
+    const BATCH_LIMIT: usize = 1;
+
+    /// Whether the database runs in this process and has one writer at a time. Batches can then not
+    /// deadlock, and a mark costs no round trip: each message of a batch is claimed after a mark of its
+    /// own, right before its handlers.
+    const EMBEDDED: bool = false;
+
     /// Proves that the schema is there and current and that no setting endangers the promise.
     /// Answers everything that is wrong at once, each with its remedy.
     fn check(&self) -> impl Future<Output = Result<Vec<String>, StoreError>> + Send;
@@ -53,6 +65,18 @@ pub trait InboxStore: Send + Sync + 'static {
         claim: Claim<'_>,
         slot: &mut Slot<Self::Held>,
     ) -> impl Future<Output = Result<Claimed<Self::Unit>, StoreError>> + Send;
+
+    /// Opens one transaction for many messages and claims them as [`claim`](Self::claim) does, without
+    /// ever waiting for a twin. The rows are inserted in the order of their keys, so that two batches
+    /// cannot deadlock over them.
+    fn open_batch(
+        &self,
+        batch: BatchClaim<'_>,
+        slot: &mut Slot<Self::Held>,
+    ) -> impl Future<Output = Result<ClaimedBatch<Self::Unit>, StoreError>> + Send {
+        let _ = (batch, slot);
+        std::future::ready(Err(no_batches()))
+    }
 
     /// Looks a pair up without claiming it.
     fn find(
@@ -85,6 +109,29 @@ pub trait UnitOfWork: Send + 'static {
     /// statement of the earlier handler still owes is waited for.
     fn probe(&mut self) -> impl Future<Output = Result<Standing, StoreError>> + Send;
 
+    /// In a batch: the same, and where the transaction is ours, sets the mark to which
+    /// [`undo`](Self::undo) goes back. An earlier mark is given up.
+    fn mark(&mut self) -> impl Future<Output = Result<Standing, StoreError>> + Send {
+        std::future::ready(Err(no_batches()))
+    }
+
+    /// In a batch: claims further messages in the open transaction, as
+    /// [`InboxStore::open_batch`] does. One answer for each, in their order.
+    fn claim_more(
+        &mut self,
+        claims: &[Claim<'_>],
+    ) -> impl Future<Output = Result<Vec<PairAnswer>, StoreError>> + Send {
+        let _ = claims;
+        std::future::ready(Err(no_batches()))
+    }
+
+    /// In a batch: undoes everything since the last [`mark`](Self::mark), claims included, also where a
+    /// failed statement has aborted the transaction. Fails where the transaction is not the one that was
+    /// opened.
+    fn undo(&mut self) -> impl Future<Output = Result<(), StoreError>> + Send {
+        std::future::ready(Err(no_batches()))
+    }
+
     /// Proves that the transaction is still the one that was opened and is not aborted, commits,
     /// and answers `Ok` only when the commit is durable. The connection is put into the slot or given
     /// back, proven clean; or closed.
@@ -100,6 +147,11 @@ pub trait UnitOfWork: Send + 'static {
         self,
         slot: &mut Slot<Self::Held>,
     ) -> impl Future<Output = Result<(), Escape>> + Send;
+}
+
+/// Of a store whose transactions take one message each.
+fn no_batches() -> StoreError {
+    StoreError::new(Fault::Other, "this store takes no batches")
 }
 
 /// The place for what is held between two messages. Dropping what is held gives it back.
@@ -198,158 +250,5 @@ impl Fingerprint {
         // Pinned for ever, like the namespace of derived message ids.
         const NAMESPACE: Uuid = Uuid::from_u128(0x2f0d_8f0e_51a4_5c1b_8f7c_60d1_93b2_7e55);
         Self(Uuid::new_v5(&NAMESPACE, payload).into_bytes())
-    }
-}
-
-/// The kinds of database failure between which the dispatcher distinguishes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
-    /// No connection, or no lock on the database, was to be had in time: nothing has run, so the
-    /// delivery is not counted as an attempt.
-    Busy,
-    /// A serialization failure or a deadlock: a fresh transaction may succeed at once.
-    Serialization,
-    /// Everything else, lost connections among it.
-    Other,
-}
-
-/// A failure of the database, with its code and without any value.
-pub struct StoreError {
-    fault: Fault,
-    message: String,
-    code: Option<String>,
-    constraint: Option<String>,
-    source: Option<Box<dyn Error + Send + Sync>>,
-}
-
-impl StoreError {
-    /// A failure in words: what the store was doing and what happened. No value from a payload or
-    /// a row, and no connection string, may stand in it.
-    pub fn new(fault: Fault, message: impl Into<String>) -> Self {
-        Self { fault, message: message.into(), code: None, constraint: None, source: None }
-    }
-
-    /// The database's code, such as a SQLSTATE.
-    pub fn with_code(mut self, code: impl Into<String>) -> Self {
-        self.code = Some(code.into());
-        self
-    }
-
-    /// The constraint that was violated.
-    pub fn with_constraint(mut self, constraint: impl Into<String>) -> Self {
-        self.constraint = Some(constraint.into());
-        self
-    }
-
-    /// What caused it. Most drivers' errors are no good sources: their texts quote rows and
-    /// connection strings, and whoever prints the chain prints them.
-    pub fn with_source(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        self.source = Some(source.into());
-        self
-    }
-
-    /// The same where handlers have run: busy or not, the delivery counts as an attempt.
-    pub(crate) fn after_a_run(mut self) -> Self {
-        if self.fault == Fault::Busy {
-            self.fault = Fault::Other;
-        }
-        self
-    }
-
-    /// What kind of failure it is.
-    pub fn fault(&self) -> Fault {
-        self.fault
-    }
-
-    /// The database's code, such as a SQLSTATE.
-    pub fn code(&self) -> Option<&str> {
-        self.code.as_deref()
-    }
-
-    /// The constraint that was violated.
-    pub fn constraint(&self) -> Option<&str> {
-        self.constraint.as_deref()
-    }
-}
-
-impl fmt::Display for StoreError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)?;
-        match (&self.code, &self.constraint) {
-            (Some(code), Some(constraint)) => write!(f, " ({code}, constraint `{constraint}`)"),
-            (Some(code), None) => write!(f, " ({code})"),
-            _ => Ok(()),
-        }
-    }
-}
-
-/// Without the driver's error, whose `{:?}` shows PostgreSQL's DETAIL and with it rows.
-impl fmt::Debug for StoreError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "StoreError({:?}: {self})", self.fault)
-    }
-}
-
-impl Error for StoreError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        self.source.as_deref().map(|source| source as _)
-    }
-}
-
-/// How the transaction of a unit of work stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
-    /// It is the one that was opened, and alive.
-    Ours,
-    /// A failed statement has aborted it, or made the database roll it back; nothing of it is durable.
-    Aborted,
-    /// It was ended.
-    Escaped(Escape),
-}
-
-/// Why a commit was not made, or may not have been.
-#[derive(Debug)]
-pub enum CommitError {
-    /// A handler swallowed a failed statement and the database had aborted the transaction.
-    Aborted,
-    /// A handler had ended the transaction.
-    Escaped(Escape),
-    /// The database refused, and nothing was committed: a deferred constraint, for example.
-    Refused(StoreError),
-    /// The commit was sent and no answer came back: it may be durable or not.
-    Unknown(StoreError),
-}
-
-/// What a handler left durable that ended the transaction it was lent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Escape {
-    /// A COMMIT went through (or nobody can say): the dedup row and what was written before it are
-    /// durable, and a redelivery is skipped.
-    Committed,
-    /// A ROLLBACK, or a COMMIT that the database refused: no dedup row is there, and nothing that was
-    /// written before.
-    RolledBack,
-    /// A `begin()` failed, or was given up before the database had answered (a timeout around it), and
-    /// the driver then rolled back the whole transaction: no dedup row is there, and nothing that was
-    /// written before.
-    BeginGivenUp,
-}
-
-impl fmt::Display for Escape {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Escape::Committed => {
-                "by a COMMIT; the dedup row and what was written before it are durable"
-            }
-            Escape::RolledBack => {
-                "by a ROLLBACK, or a COMMIT that the database refused; nothing that was written before it \
-                 is durable, and what was written after it may be"
-            }
-            Escape::BeginGivenUp => {
-                "by going on after a `begin()` that failed or was given up, for which the driver rolls \
-                 back everything; nothing that was written before it is durable, and what was written \
-                 after it may be"
-            }
-        })
     }
 }

@@ -80,6 +80,34 @@ pub(crate) fn retried(consumer: &str, id: MessageId, retry: u32, wait: Duration)
     );
 }
 
+/// A deadlock or serialization failure of a batch, which is run again in halves.
+pub(crate) fn batch_retried(consumer: &str, messages: usize, wait: Duration) {
+    info!(
+        consumer,
+        messages,
+        wait_ms = wait.as_millis() as u64,
+        "a serialization failure or deadlock rolled a batch back; it is run again in halves",
+    );
+}
+
+/// A batch had to wait too long for the batches before it.
+pub(crate) fn batch_lane_busy(consumer: &str) {
+    info!(
+        consumer,
+        "other batches of the consumer are at work; the messages of this one are dispatched one by one",
+    );
+}
+
+/// The answer to a batch's COMMIT was lost.
+pub(crate) fn batch_commit_unknown(consumer: &str, messages: usize) {
+    warn!(
+        consumer,
+        messages,
+        "no answer to the COMMIT of a batch; its messages are claimed anew to find out whether they \
+         are durable",
+    );
+}
+
 /// A handler ended the inbox's transaction.
 pub(crate) fn escaped(consumer: &str, id: MessageId, handler: Option<&str>, escape: Escape) {
     let remedy = match escape {

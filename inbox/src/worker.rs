@@ -60,15 +60,34 @@ impl<S: InboxStore> Worker<S> {
     /// # Errors
     /// As [`Consumer::dispatch`].
     pub async fn dispatch(&mut self, envelope: &Envelope) -> Result<Outcome, DispatchError> {
-        let mut slot = std::mem::replace(&mut lock(&self.resting).slot, Slot::keeping());
+        let mut slot = self.take_slot();
         let answer = self.consumer.dispatch_through(&mut slot, envelope).await;
+        self.rest(slot);
+        answer
+    }
+
+    /// Hands in many delivered messages; see [`Consumer::dispatch_batch`].
+    pub async fn dispatch_batch(
+        &mut self,
+        envelopes: &[Envelope],
+    ) -> Vec<Result<Outcome, DispatchError>> {
+        let mut slot = self.take_slot();
+        let answers = self.consumer.dispatch_batch_through(&mut slot, envelopes).await;
+        self.rest(slot);
+        answers
+    }
+
+    fn take_slot(&self) -> Slot<S::Held> {
+        std::mem::replace(&mut lock(&self.resting).slot, Slot::keeping())
+    }
+
+    fn rest(&mut self, slot: Slot<S::Held>) {
         let holds = !slot.is_empty();
         *lock(&self.resting) = Resting { slot, seen_idle: false };
         if holds && !self.is_watched {
             self.is_watched = true;
             tokio::spawn(give_back_when_idle(Arc::downgrade(&self.resting)));
         }
-        answer
     }
 
     /// The consumer it works for.

@@ -81,6 +81,16 @@ impl<H: Harness> Bench<H> {
         }
     }
 
+    pub async fn dispatch_batch(
+        &self,
+        envelopes: &[Envelope],
+    ) -> Vec<Result<Outcome, DispatchError>> {
+        match self.worker.try_lock() {
+            Ok(mut worker) if H::THROUGH_WORKERS => worker.dispatch_batch(envelopes).await,
+            _ => self.consumer().dispatch_batch(envelopes).await,
+        }
+    }
+
     pub(crate) fn consumer(&self) -> Consumer<Faulty<H::Store>> {
         self.inbox.consumer(CONSUMER).expect("the suite's consumer")
     }

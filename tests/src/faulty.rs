@@ -5,8 +5,8 @@ use std::future::pending;
 use std::time::Duration;
 
 use inbox::{
-    Claim, Claimed, CommitError, Escape, Fault, InboxStore, MessageId, Recorded, Slot, Standing,
-    StoreError, UnitOfWork,
+    BatchClaim, Claim, Claimed, ClaimedBatch, CommitError, Escape, Fault, InboxStore, MessageId,
+    PairAnswer, Recorded, Slot, Standing, StoreError, UnitOfWork,
 };
 
 use crate::clock::outlive;
@@ -41,6 +41,8 @@ impl<S: InboxStore> InboxStore for Faulty<S> {
     type Unit = FaultyUnit<S::Unit>;
     type Held = S::Held;
     const NAME: &'static str = S::NAME;
+    const BATCH_LIMIT: usize = S::BATCH_LIMIT;
+    const EMBEDDED: bool = S::EMBEDDED;
 
     async fn check(&self) -> Result<Vec<String>, StoreError> {
         self.store.check().await
@@ -54,7 +56,7 @@ impl<S: InboxStore> InboxStore for Faulty<S> {
         match self.plan.next_claim(!slot.is_empty()) {
             ClaimFault::None => {}
             ClaimFault::Fails(fault) => return Err(Injected::error(fault)),
-            ClaimFault::InFlight => return Ok(Claimed::InFlight),
+            ClaimFault::InFlight | ClaimFault::LaneBusy => return Ok(Claimed::InFlight),
             ClaimFault::Stalls => outlive(FOR_EVER).await,
         }
         Ok(match self.store.claim(claim, slot).await? {
@@ -67,6 +69,33 @@ impl<S: InboxStore> InboxStore for Faulty<S> {
         })
     }
 
+    async fn open_batch(
+        &self,
+        batch: BatchClaim<'_>,
+        slot: &mut Slot<Self::Held>,
+    ) -> Result<ClaimedBatch<Self::Unit>, StoreError> {
+        let fault = self.plan.next_open();
+        match fault {
+            ClaimFault::None | ClaimFault::InFlight => {}
+            ClaimFault::Fails(fault) => return Err(Injected::error(fault)),
+            ClaimFault::LaneBusy => {
+                return Ok(ClaimedBatch::Busy(batch.claims.iter().map(|_| None).collect()));
+            }
+            ClaimFault::Stalls => outlive(FOR_EVER).await,
+        }
+        let in_flight = matches!(fault, ClaimFault::InFlight);
+        let claims = if in_flight { &[] } else { batch.claims };
+        Ok(match self.store.open_batch(BatchClaim { claims, ..batch }, slot).await? {
+            ClaimedBatch::Open(unit, answers) => {
+                let (plan, open) = (self.plan.clone(), self.plan.opened());
+                let held = batch.claims.iter().map(|_| PairAnswer::InFlight);
+                let answers = if in_flight { held.collect() } else { answers };
+                ClaimedBatch::Open(FaultyUnit { unit, plan, open }, answers)
+            }
+            ClaimedBatch::Busy(recorded) => ClaimedBatch::Busy(recorded),
+        })
+    }
+
     async fn find(
         &self,
         consumer: &str,
@@ -75,7 +104,7 @@ impl<S: InboxStore> InboxStore for Faulty<S> {
         match self.plan.next_find() {
             ClaimFault::Fails(fault) => return Err(Injected::error(fault)),
             ClaimFault::Stalls => outlive(FOR_EVER).await,
-            ClaimFault::None | ClaimFault::InFlight => {}
+            ClaimFault::None | ClaimFault::InFlight | ClaimFault::LaneBusy => {}
         }
         self.store.find(consumer, message_id).await
     }
@@ -99,6 +128,21 @@ impl<U: UnitOfWork> UnitOfWork for FaultyUnit<U> {
     async fn probe(&mut self) -> Result<Standing, StoreError> {
         self.plan.called("probe");
         self.unit.probe().await
+    }
+
+    async fn mark(&mut self) -> Result<Standing, StoreError> {
+        self.plan.called("mark");
+        self.unit.mark().await
+    }
+
+    async fn claim_more(&mut self, claims: &[Claim<'_>]) -> Result<Vec<PairAnswer>, StoreError> {
+        self.plan.called("claim more");
+        self.unit.claim_more(claims).await
+    }
+
+    async fn undo(&mut self) -> Result<(), StoreError> {
+        self.plan.called("undo");
+        self.unit.undo().await
     }
 
     async fn commit(self, slot: &mut Slot<U::Held>) -> Result<(), CommitError> {

@@ -10,6 +10,7 @@
 
 mod abandon;
 mod answer;
+pub mod batch;
 mod bench;
 pub mod cases;
 mod clock;

@@ -20,6 +20,8 @@ pub enum ClaimFault {
     InFlight,
     /// It never answers, and the runtime's clock moves to the dispatch's deadline.
     Stalls,
+    /// Another batch of the consumer is at work. Of batches only.
+    LaneBusy,
 }
 
 /// How a commit fails.
@@ -132,6 +134,13 @@ impl Plan {
     pub(crate) fn next_claim(&self, holds: bool) -> ClaimFault {
         self.called("claim");
         self.0.held.lock().unwrap().push(holds);
+        self.0.claimed.add_permits(1);
+        self.0.claims.lock().unwrap().pop_front().unwrap_or(ClaimFault::None)
+    }
+
+    /// The same for a batch.
+    pub(crate) fn next_open(&self) -> ClaimFault {
+        self.called("open");
         self.0.claimed.add_permits(1);
         self.0.claims.lock().unwrap().pop_front().unwrap_or(ClaimFault::None)
     }

@@ -13,7 +13,7 @@ pub struct Probe(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     starts: Mutex<BTreeMap<(String, usize), u32>>,
-    order: Mutex<Vec<usize>>,
+    order: Mutex<Vec<(usize, String)>>,
     extracted: AtomicU32,
     mended: AtomicBool,
     mended_messages: Mutex<BTreeSet<String>>,
@@ -50,7 +50,12 @@ impl Probe {
 
     /// The numbers of the handlers started, in that order.
     pub fn order(&self) -> Vec<usize> {
-        self.0.order.lock().unwrap().clone()
+        self.0.order.lock().unwrap().iter().map(|(handler, _)| *handler).collect()
+    }
+
+    /// The messages whose handlers were started, in that order.
+    pub fn messages(&self) -> Vec<String> {
+        self.0.order.lock().unwrap().iter().map(|(_, message)| message.clone()).collect()
     }
 
     /// How often the arguments were made.
@@ -83,7 +88,7 @@ impl Probe {
 impl Probe {
     pub(crate) fn started(&self, handler: usize, message: &str) {
         *self.0.starts.lock().unwrap().entry((message.to_owned(), handler)).or_default() += 1;
-        self.0.order.lock().unwrap().push(handler);
+        self.0.order.lock().unwrap().push((handler, message.to_owned()));
     }
 
     pub(crate) fn count_extraction(&self) {

@@ -15,6 +15,75 @@ macro_rules! suite {
     ($harness:ty) => {
         $crate::tests! {
             $harness;
+            batch::together: {
+                a_batch_is_committed_in_one_transaction_in_the_order_of_delivery,
+                an_empty_batch_opens_nothing,
+                a_batch_of_one_is_a_dispatch,
+                more_messages_than_a_transaction_takes_are_all_processed,
+                several_handlers_of_each_message_run_in_their_order,
+                a8_what_100_batches_at_once_wrote_is_all_there,
+            }
+            batch::poison: {
+                p2_of_100_messages_with_one_poison_99_are_committed,
+                a_message_whose_handler_fails_is_isolated,
+                a_message_marked_permanent_is_isolated,
+                a_message_whose_handler_panics_is_isolated,
+                a_message_whose_handler_exceeds_its_timeout_is_isolated,
+                a_message_with_a_unique_violation_is_isolated,
+                a_message_with_a_deferred_violation_is_isolated,
+                a_message_that_swallows_a_failed_statement_is_isolated,
+                a_message_with_a_confined_failure_or_a_leaked_savepoint_is_processed,
+                a_message_that_leaks_a_savepoint_and_fails_is_isolated,
+                a_message_that_ends_the_transaction_is_isolated_whatever_it_then_does,
+                an_innocent_message_is_never_blamed_for_an_aborted_transaction,
+                ten_poisons_of_100_of_every_kind_are_isolated,
+                a_batch_of_poisons_only_is_answered_one_by_one,
+            }
+            batch::copies: {
+                a_copy_of_a_message_that_committed_is_a_duplicate,
+                a_copy_of_a_message_that_failed_has_the_same_error,
+                a_copy_with_another_event_type_or_body_is_an_id_used_again,
+                another_message_under_the_id_of_one_that_failed_is_run,
+                of_two_copies_the_one_that_can_be_read_runs,
+            }
+            batch::claims: {
+                c1_of_100_messages_with_k_duplicates_the_others_run_and_k_are_skipped,
+                invalid_envelopes_are_answered_and_the_others_processed,
+                p3_undecodable_and_unhandled_messages_are_isolated,
+                unhandled_messages_are_ignored_in_a_batch_where_the_application_chose_so,
+                an_event_that_cannot_be_decoded_again_is_isolated,
+                a_twin_in_flight_is_told_at_once_and_the_others_are_processed,
+                a_batch_that_is_in_flight_whole_opens_nothing_for_long,
+                a_batch_without_a_connection_is_transient_and_not_counted,
+                a_claim_that_fails_is_tried_again_in_halves,
+                claims_nobody_answers_end_at_the_deadline,
+            }
+            batch::commit: {
+                a_refused_commit_of_a_batch_is_tried_again_in_halves,
+                a_batch_of_which_every_commit_is_refused_is_answered_one_by_one,
+                a_deadlock_is_never_tried_again_with_as_many_messages,
+                a_deadlock_inside_a_handlers_error_is_tried_again_in_halves,
+                a7_nothing_of_a_shared_run_survives_into_the_next,
+                a_commit_of_a_batch_without_answer_whose_rows_are_there_is_processed,
+                a_commit_of_a_batch_without_answer_whose_rows_are_not_there_is_run_again,
+                a_commit_of_a_batch_nobody_answers_for_is_unknown,
+                an_aborted_commit_blames_nobody_and_is_run_again_in_parts,
+                an_escape_told_at_the_commit_of_a_batch_is_never_a_loss,
+            }
+            batch::dropped: {
+                a_batch_dropped_at_any_await_is_exactly_once_after_redelivery,
+                a_batch_with_a_poison_dropped_at_any_await_is_exactly_once,
+                a_stopping_inbox_takes_no_more_batches_and_finishes_what_runs,
+            }
+            batch::lane: {
+                a_batch_waits_for_its_turn_without_a_connection,
+                a_batch_that_waits_too_long_is_dispatched_one_by_one,
+                a_batch_of_another_process_does_not_start_while_one_runs,
+                a_batch_of_duplicates_does_not_wait_for_its_turn,
+            }
+            batch::mixed: {
+                in_random_batches_the_oks_are_exactly_what_is_durable,
+            }
             rows::commit: {
                 a3_a_deferred_constraint_that_fails_at_commit_rolls_back_and_the_next_delivery_runs,
                 a3_a_refused_commit_leaves_nothing_and_the_next_delivery_runs,

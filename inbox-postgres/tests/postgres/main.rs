@@ -3,6 +3,9 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod abandoned;
+mod batch_deadlocks;
+mod batch_faults;
+mod batches;
 mod bed;
 mod check;
 mod claims;

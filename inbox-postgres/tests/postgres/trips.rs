@@ -11,7 +11,7 @@ use crate::bed::{Bed, CONSUMER, Run, inbox_with, message, until};
 const WRITE: &str = "INSERT INTO effects VALUES ('a')";
 
 /// A pool of one through a proxy that counts, without the ping before each acquire.
-async fn counted(bed: &Bed) -> (Proxy, PgPool) {
+pub(crate) async fn counted(bed: &Bed) -> (Proxy, PgPool) {
     let proxy = Proxy::in_front_of(bed.database.direct_url()).unwrap();
     let url = proxy.url_for(bed.database.direct_url()).unwrap();
     let options = PgPoolOptions::new().max_connections(1).test_before_acquire(false);
@@ -19,12 +19,12 @@ async fn counted(bed: &Bed) -> (Proxy, PgPool) {
 }
 
 /// An inbox that reaches the server without a pooler, whatever the run goes through.
-fn direct(bed: &Bed, pool: PgPool) -> InboxBuilder<PgInboxStore> {
+pub(crate) fn direct(bed: &Bed, pool: PgPool) -> InboxBuilder<PgInboxStore> {
     inbox_with(PgInboxStore::new(pool).accept_fsync_off(), bed.signals.clone())
 }
 
 /// The statements of a whole message, its connection back in the pool.
-async fn trips_of(proxy: &Proxy, pool: &PgPool, work: impl AsyncFnOnce()) -> usize {
+pub(crate) async fn trips_of(proxy: &Proxy, pool: &PgPool, work: impl AsyncFnOnce()) -> usize {
     until("the connection is back", || async { pool.num_idle() == 1 }).await;
     proxy.reset();
     work().await;

@@ -41,7 +41,7 @@ impl Handler for Other {
     }
 }
 
-fn nobodys() -> Envelope {
+pub(crate) fn nobodys() -> Envelope {
     Envelope::new(Uuid::new_v4(), "nobody.handles-this.v1", "{}")
 }
 

@@ -1,0 +1,223 @@
+//! A batch: many messages, one commit, one answer each.
+//!
+//! Nothing but `Processed` is decided by a run that messages shared: a message whose handlers failed in
+//! it, or may have, is run apart by an ordinary dispatch, whose answer it gets. Who is suspected how
+//! decides only how much is run again.
+
+mod find_out;
+mod group;
+mod open;
+mod transaction;
+
+use std::collections::{HashMap, VecDeque};
+use std::time::Duration;
+
+use tokio::time::sleep;
+
+use crate::backoff::Backoff;
+use crate::dispatch::dispatch_entered;
+use crate::duplicate;
+use crate::envelope::Envelope;
+use crate::error::{DispatchError, Failure};
+use crate::inbox::{Core, DEFAULT_SLACK};
+use crate::message_id::MessageId;
+use crate::outcome::Outcome;
+use crate::registration::ErasedEvent;
+use crate::registry::{ConsumerTable, Route};
+use crate::run::decode_all;
+use crate::store::{Claim, InboxStore, Recorded, Slot};
+use group::Group;
+
+type Answer = Result<Outcome, DispatchError>;
+
+/// Hands many messages to one consumer; one answer for each, in their order.
+pub(crate) async fn dispatch_batch<S: InboxStore>(
+    core: &Core<S>,
+    consumer: &ConsumerTable,
+    envelopes: &[Envelope],
+    slot: &mut Slot<S::Held>,
+) -> Vec<Answer> {
+    let Some(_running) = core.stop.enter() else {
+        let stopping = |envelope: &Envelope| {
+            Err(DispatchError::new(Failure::Stopping, None, envelope.event_type()))
+        };
+        return envelopes.iter().map(stopping).collect();
+    };
+    let mut batch = Batch::new(core, consumer, envelopes, slot);
+    batch.sort();
+    batch.run_together().await;
+    batch.answer_all().await
+}
+
+/// A batch on its way.
+struct Batch<'a, S: InboxStore> {
+    core: &'a Core<S>,
+    consumer: &'a ConsumerTable,
+    envelopes: &'a [Envelope],
+    /// One for each envelope; what is left without is dispatched apart in the end.
+    answers: Vec<Option<Answer>>,
+    /// The messages that can be run together, in the order of delivery.
+    members: Vec<Member<'a>>,
+    /// Which envelope a further copy of a member is a copy of.
+    copies: HashMap<usize, usize>,
+    /// How long the store may take for one answer.
+    slack: Duration,
+    /// The waits after deadlocks, and the one that is due.
+    deadlocks: Backoff,
+    pause: Option<Duration>,
+    slot: &'a mut Slot<S::Held>,
+}
+
+/// A message that can be run with others.
+struct Member<'a> {
+    /// Which of the envelopes.
+    place: usize,
+    envelope: &'a Envelope,
+    message_id: MessageId,
+    route: &'a Route,
+    /// The decoded events of the next run.
+    events: Option<Vec<ErasedEvent>>,
+    /// Whether its handlers were started.
+    ran: bool,
+}
+
+impl<'a, S: InboxStore> Batch<'a, S> {
+    fn new(
+        core: &'a Core<S>,
+        consumer: &'a ConsumerTable,
+        envelopes: &'a [Envelope],
+        slot: &'a mut Slot<S::Held>,
+    ) -> Self {
+        let answers = envelopes.iter().map(|_| None).collect();
+        let longest = core.registry.longest_run();
+        let slack = core.settings.deadline.map_or(DEFAULT_SLACK, |all| all.saturating_sub(longest));
+        Self {
+            core,
+            consumer,
+            envelopes,
+            answers,
+            members: Vec::new(),
+            copies: HashMap::new(),
+            slack,
+            deadlocks: Backoff::new(Duration::from_millis(10), Duration::from_secs(1)),
+            pause: None,
+            slot,
+        }
+    }
+
+    /// Before anything is opened: what is invalid is answered, what has no handler or cannot be decoded
+    /// is looked up apart, and of several copies of a message the first that can be read runs.
+    fn sort(&mut self) {
+        let mut known = HashMap::new();
+        for (place, envelope) in self.envelopes.iter().enumerate() {
+            let message_id = match envelope.validate(self.core.settings.rules) {
+                Ok(message_id) => message_id,
+                Err(error) => {
+                    let failure = Failure::InvalidEnvelope(error);
+                    let error = DispatchError::new(failure, None, envelope.event_type());
+                    self.answers[place] = Some(Err(error));
+                    continue;
+                }
+            };
+            if let Some(&first) = known.get(&message_id) {
+                self.copies.insert(place, first);
+                continue;
+            }
+            let Some(route) = self.consumer.route(envelope.event_type()) else { continue };
+            let Ok(events) = decode_all(route, envelope) else { continue };
+            known.insert(message_id, place);
+            let events = Some(events);
+            self.members.push(Member { place, envelope, message_id, route, events, ran: false });
+        }
+    }
+
+    /// Runs the members in as few transactions as can be.
+    async fn run_together(&mut self) {
+        let limit = S::BATCH_LIMIT.max(1);
+        let all: Vec<usize> = (0..self.members.len()).collect();
+        let mut groups: VecDeque<Group> = all.chunks(limit).map(Group::new).collect();
+        while let Some(group) = groups.pop_front() {
+            if group.members.len() < 2 {
+                continue; // it is dispatched apart
+            }
+            if let Some(pause) = self.pause.take() {
+                self.wait(pause).await;
+            }
+            for next in self.attempt(group).await.into_iter().rev() {
+                groups.push_front(next);
+            }
+        }
+    }
+
+    /// What has no answer yet is dispatched, in the order of delivery. A further copy takes the fate of
+    /// the one that ran, if it is the same message; else it is an id that was used again.
+    async fn answer_all(mut self) -> Vec<Answer> {
+        let mut answers = Vec::with_capacity(self.envelopes.len());
+        for (place, answered) in std::mem::take(&mut self.answers).into_iter().enumerate() {
+            let fate = self.copies.get(&place).and_then(|&first| {
+                let same = is_same(&self.envelopes[first], &self.envelopes[place]);
+                same.then(|| fate_of_a_copy(&answers[first]))
+            });
+            answers.push(match answered.or(fate) {
+                Some(answer) => answer,
+                None => self.dispatch(&self.envelopes[place]).await,
+            });
+        }
+        answers
+    }
+
+    /// Waits without a connection.
+    async fn wait(&mut self, time: Duration) {
+        self.slot.clear();
+        sleep(time).await;
+    }
+
+    async fn dispatch(&mut self, envelope: &Envelope) -> Answer {
+        dispatch_entered(self.core, self.consumer, envelope, self.slot).await
+    }
+}
+
+/// What happens to single members.
+impl<'a, S: InboxStore> Batch<'a, S> {
+    fn answer(&mut self, member: usize, answer: Result<Outcome, Failure>) {
+        let Member { place, envelope, message_id, .. } = self.members[member];
+        let failed = |failure| DispatchError::new(failure, Some(message_id), envelope.event_type());
+        self.answers[place] = Some(answer.map_err(failed));
+    }
+
+    fn answer_duplicate(&mut self, member: usize, recorded: Recorded) {
+        let Member { envelope, message_id, .. } = self.members[member];
+        let answer = duplicate::answer(self.core, self.consumer, (message_id, envelope), recorded);
+        self.answer(member, answer);
+    }
+
+    fn claims(&self, members: &[usize]) -> Vec<Claim<'a>> {
+        let claim = |&member: &usize| {
+            let Member { envelope, message_id, route, .. } = self.members[member];
+            Claim {
+                consumer: self.consumer.name,
+                message_id,
+                envelope,
+                run_limit: route.run_limit,
+                statement_limit: route.statement_limit,
+            }
+        };
+        members.iter().map(claim).collect()
+    }
+
+    /// The events that were decoded for this run, or those of one more.
+    fn take_events(&mut self, member: usize) -> Result<Vec<ErasedEvent>, Failure> {
+        let member = &mut self.members[member];
+        member.events.take().map_or_else(|| decode_all(member.route, member.envelope), Ok)
+    }
+}
+
+fn fate_of_a_copy(answer: &Answer) -> Answer {
+    answer.clone().map(|_| Outcome::SkippedDuplicate)
+}
+
+/// Whether two copies of one id are the same message, whatever the store keeps to tell them apart.
+fn is_same(a: &Envelope, b: &Envelope) -> bool {
+    (a.event_type(), a.source(), a.content_type(), a.payload())
+        == (b.event_type(), b.source(), b.content_type(), b.payload())
+}
