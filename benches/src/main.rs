@@ -9,9 +9,11 @@
 mod bed;
 mod by_hand;
 mod contender;
+mod core;
 mod dispatch;
 mod duplicates;
 mod message;
+mod nothing;
 mod pgbench;
 mod report;
 mod rounds;
@@ -25,6 +27,8 @@ enum Bench {
     Dispatch,
     /// Redeliveries only, one by one.
     Duplicates,
+    /// What the core takes on a store that does nothing.
+    Core,
 }
 
 /// Benchmarks on a throwaway PostgreSQL with fsync and synchronous_commit on.
@@ -37,14 +41,21 @@ struct Arguments {
     /// One JSON object a line instead of a table.
     #[arg(long)]
     json: bool,
+    /// With `core`: only so many dispatches, to be counted from outside.
+    #[arg(long, hide = true)]
+    dispatches: Option<u32>,
 }
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
+    if let Some(number) = arguments.dispatches {
+        return core::dispatch(number).await;
+    }
     let results = match arguments.bench {
         Bench::Dispatch => dispatch::run(arguments.quick).await?,
         Bench::Duplicates => duplicates::run(arguments.quick).await?,
+        Bench::Core => core::run(arguments.quick).await?,
     };
     report::show(&results, arguments.json)
 }

@@ -12,8 +12,9 @@ pub(crate) struct Comparison {
     bench: &'static str,
     case: Case,
     baseline: &'static str,
-    /// Ours, in messages a second.
-    rates: Vec<f64>,
+    /// Ours, in [`unit`](Self::unit).
+    values: Vec<f64>,
+    unit: &'static str,
     ratios: Vec<f64>,
 }
 
@@ -26,13 +27,68 @@ impl Comparison {
         ours: &[f64],
         theirs: &[f64],
     ) -> Self {
-        let mut rates = ours.to_vec();
-        let mut ratios: Vec<f64> = ours.iter().zip(theirs).map(|(a, b)| a / b).collect();
-        rates.sort_by(f64::total_cmp);
+        let ratios = ours.iter().zip(theirs).map(|(a, b)| a / b).collect();
+        Self::sorted(bench, case, baseline, ours.to_vec(), "a second", ratios)
+    }
+
+    /// Against a goal that the values should stay below; without one there is no ratio.
+    pub(crate) fn with_goal(
+        bench: &'static str,
+        case: &str,
+        unit: &'static str,
+        goal: Option<f64>,
+        values: Vec<f64>,
+    ) -> Self {
+        let ratios = values.iter().map(|value| goal.unwrap_or(f64::NAN) / value).collect();
+        let case = Case { name: format!("{case}, {unit}"), workers: 1, batch: 1 };
+        Self::sorted(bench, case, "goal", values, unit, ratios)
+    }
+
+    fn sorted(
+        bench: &'static str,
+        case: Case,
+        baseline: &'static str,
+        mut values: Vec<f64>,
+        unit: &'static str,
+        mut ratios: Vec<f64>,
+    ) -> Self {
+        values.sort_by(f64::total_cmp);
         ratios.sort_by(f64::total_cmp);
-        Self { bench, case, baseline, rates, ratios }
+        Self { bench, case, baseline, values, unit, ratios }
+    }
+
+    /// The quartiles of the ratios.
+    fn quartiles(&self) -> [f64; 3] {
+        [0.25, 0.5, 0.75].map(|part| quantile(&self.ratios, part))
+    }
+
+    fn as_json(&self) -> serde_json::Value {
+        let [q1, median, q3] = self.quartiles();
+        json!({
+            "bench": self.bench, "case": self.case.name, "baseline": self.baseline,
+            "workers": self.case.workers, "batch": self.case.batch, "ratio": median, "q1": q1, "q3": q3,
+            "rounds": self.ratios.len(), "value": quantile(&self.values, 0.5), "unit": self.unit,
+        })
+    }
+
+    fn as_row(&self) -> [String; 8] {
+        let [q1, median, q3] = self.quartiles();
+        let shown = |text: String| if median.is_nan() { "–".to_owned() } else { text };
+        [
+            self.case.name.clone(),
+            self.case.workers.to_string(),
+            self.case.batch.to_string(),
+            self.baseline.to_owned(),
+            shown(format!("{median:.2}")),
+            shown(format!("{q1:.2}–{q3:.2}")),
+            self.ratios.len().to_string(),
+            format!("{:.1} {}", quantile(&self.values, 0.5), self.unit),
+        ]
     }
 }
+
+const COLUMNS: [&str; 8] =
+    ["case", "workers", "batch", "against", "ratio", "quartiles", "rounds", "ours"];
 
 /// The value below which this part of sorted values lies.
 fn quantile(values: &[f64], part: f64) -> f64 {
@@ -42,42 +98,18 @@ fn quantile(values: &[f64], part: f64) -> f64 {
 
 pub(crate) fn show(results: &[Comparison], as_json: bool) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
+    if as_json {
+        for result in results {
+            writeln!(out, "{}", result.as_json())?;
+        }
+        return Ok(());
+    }
     let mut table = Table::new();
     table.load_style(ASCII_MARKDOWN);
-    table.set_header([
-        "case",
-        "workers",
-        "batch",
-        "against",
-        "ratio",
-        "quartiles",
-        "rounds",
-        "ours a second",
-    ]);
-    for Comparison { bench, case, baseline, rates, ratios } in results {
-        let [q1, median, q3] = [0.25, 0.5, 0.75].map(|part| quantile(ratios, part));
-        let rate = quantile(rates, 0.5);
-        if as_json {
-            let line = json!({
-                "bench": bench, "case": case.name, "baseline": baseline, "workers": case.workers,
-                "batch": case.batch, "ratio": median, "q1": q1, "q3": q3, "rounds": ratios.len(),
-                "rate": rate,
-            });
-            writeln!(out, "{line}")?;
-        }
-        table.add_row([
-            case.name.clone(),
-            case.workers.to_string(),
-            case.batch.to_string(),
-            (*baseline).into(),
-            format!("{median:.2}"),
-            format!("{q1:.2}–{q3:.2}"),
-            ratios.len().to_string(),
-            format!("{rate:.0}"),
-        ]);
+    table.set_header(COLUMNS);
+    for result in results {
+        table.add_row(result.as_row());
     }
-    if !as_json {
-        writeln!(out, "{table}")?;
-    }
+    writeln!(out, "{table}")?;
     Ok(())
 }

@@ -123,13 +123,14 @@ impl HandlerRegistration {
         (self.consumer, self.event_type, self.order, self.name, place)
     }
 
-    /// Where it was written, for messages.
-    pub(crate) fn birthplace(&self) -> String {
-        let (file, line) = (self.location.file(), self.location.line());
-        match self.crate_name {
-            "" => format!("{file}:{line}"),
-            name => format!("{file}:{line} (crate {name})"),
-        }
+    /// Where it was written, for messages. Only written out where there is something to tell.
+    pub(crate) fn birthplace(&self) -> impl fmt::Display + use<> {
+        let (file, line, crate_name) =
+            (self.location.file(), self.location.line(), self.crate_name);
+        fmt::from_fn(move |f| match crate_name {
+            "" => write!(f, "{file}:{line}"),
+            name => write!(f, "{file}:{line} (crate {name})"),
+        })
     }
 }
 
@@ -204,7 +205,7 @@ impl fmt::Display for Handlers<'_> {
             let (order, timeout) = (handler.order.to_string(), format!("{:?}", handler.timeout));
             let names = [handler.consumer, handler.event_type, handler.name].map(str::to_owned);
             let [consumer, event_type, name] = names;
-            [consumer, event_type, order, name, timeout, handler.birthplace()]
+            [consumer, event_type, order, name, timeout, handler.birthplace().to_string()]
         }));
         let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max();
         let widths = [0, 1, 2, 3, 4].map(|column| width(column).unwrap_or(0));
