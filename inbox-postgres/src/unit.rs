@@ -90,17 +90,16 @@ impl PgUnit {
         Manager::get_transaction_depth(self.lease.connection()) == 0
     }
 
-    /// The same, and the handler has run nothing after it: sqlx's ROLLBACK is still to be sent. What it ran
-    /// would be durable by itself.
+    /// The same, and as it seems the last thing that happened: sqlx's ROLLBACK is still to be sent. What the
+    /// handler ran after it would be durable by itself. Good enough for a handler that failed: its timeout
+    /// may have come in a `begin()`. Not for one that returned `Ok`: it may have begun anew (a transaction
+    /// now, and no savepoint), committed that, and dropped a third, whose ROLLBACK looks the same.
     fn was_quietly_ended_by_sqlx(&mut self) -> bool {
         self.was_ended_by_sqlx() && self.lease.connection().should_flush()
     }
 
     /// Runs a query that begins with the proof and leaves the transaction open.
     async fn standing(&mut self, query: sql::Text) -> Result<Standing, StoreError> {
-        if self.was_quietly_ended_by_sqlx() {
-            return Ok(Standing::Aborted);
-        }
         match self.guarded(query).await {
             Ok(()) => Ok(Standing::Ours),
             Err((_, error)) if has_code(&error, sqlstate::NOT_OURS) => {
@@ -242,10 +241,6 @@ impl UnitOfWork for PgUnit {
     }
 
     async fn commit(mut self, slot: &mut Slot<PgHeld>) -> Result<(), CommitError> {
-        if self.was_quietly_ended_by_sqlx() {
-            let _ = self.settle().await; // sends its ROLLBACK; the connection is closed
-            return Err(CommitError::Aborted);
-        }
         match self.guarded(Arc::clone(&self.frame().finish)).await {
             Ok(()) => {
                 self.rest(slot);

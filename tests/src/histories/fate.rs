@@ -34,8 +34,8 @@ pub(super) fn fate<H: Harness>(ends: &[End]) -> Fate {
 
 /// `None` where the next handler is started.
 fn of_one<H: Harness>(handler: usize, end: &End) -> Option<Fate> {
-    // Where it cannot be told whether the handler has gone on after it, and what it wrote is durable.
-    let may_go_on_outside = !H::FEATURES.refuses_commit && !H::FEATURES.aborts_on_failed_statement;
+    // Nothing that a handler writes after its begin was given up can become durable.
+    let confines_all = H::FEATURES.refuses_commit && !H::FEATURES.aborts_on_failed_statement;
     Some(match end {
         End::Ok | End::ConfineFailedStatement | End::SeeOwnDedupRow => return None,
         End::LeakSavepoint(Then::Ok) | End::DeferredViolation => return None,
@@ -43,7 +43,7 @@ fn of_one<H: Harness>(handler: usize, end: &End) -> Option<Fate> {
         End::Permanent | End::PermanentBehindLayers => Fate::Permanent(handler),
         End::Escape(escape, _) if escape.goes_through::<H>() => Fate::Escaped(handler),
         End::Escape(..) | End::GiveUpBeginAndWrite => Fate::Permanent(handler),
-        End::GiveUpBegin if may_go_on_outside => Fate::Permanent(handler),
+        End::GiveUpBegin if !confines_all => Fate::Permanent(handler),
         End::GiveUpBegin
         | End::SwallowFailedStatement
         | End::Error
