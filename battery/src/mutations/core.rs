@@ -91,7 +91,7 @@ pub(super) const MUTATIONS: &[Mutation] = &[
         safeguard: "a database without a free connection counts no attempt",
         file: ERROR,
         takes_out: "error.fault() != Fault::Busy",
-        puts_in: "error.fault() != Fault::Aborted",
+        puts_in: "error.fault() != Fault::Serialization",
         noticed_by: of_the_suite("a_pool_without_a_free_connection_is_transient_and_not_counted"),
     },
     Mutation {
@@ -128,7 +128,7 @@ pub(super) const MUTATIONS: &[Mutation] = &[
         safeguard: "a deadline bounds the whole dispatch",
         file: DISPATCH,
         takes_out: "timeout_at(deadline, dispatch.run(route)).await.unwrap_or_else(",
-        puts_in: "Ok(dispatch.run(route).await).unwrap_or_else(",
+        puts_in: "Ok::<_, ()>(dispatch.run(route).await).unwrap_or_else(",
         noticed_by: of_the_suite("a_claim_nobody_answers_ends_at_the_deadline"),
     },
     Mutation {
