@@ -237,9 +237,9 @@ pub(super) const MUTATIONS: &[Mutation] = &[
     },
     Mutation {
         safeguard: "an id that is reused for another event is told",
-        file: DISPATCH,
-        takes_out: "if !self.consumer.is_one_event(",
-        puts_in: "if false && !self.consumer.is_one_event(",
+        file: "inbox/src/duplicate.rs",
+        takes_out: "if !consumer.is_one_event(",
+        puts_in: "if false && !consumer.is_one_event(",
         noticed_by: of_the_suite(
             "an_id_reused_with_another_event_type_is_answered_by_policy_and_told",
         ),
