@@ -91,7 +91,7 @@ pub(super) const MUTATIONS: &[Mutation] = &[
         safeguard: "a database without a free connection counts no attempt",
         file: ERROR,
         takes_out: "error.fault() != Fault::Busy",
-        puts_in: "error.fault() != Fault::Aborted",
+        puts_in: "error.fault() != Fault::Serialization",
         noticed_by: of_the_suite("a_pool_without_a_free_connection_is_transient_and_not_counted"),
     },
     Mutation {
@@ -128,7 +128,7 @@ pub(super) const MUTATIONS: &[Mutation] = &[
         safeguard: "a deadline bounds the whole dispatch",
         file: DISPATCH,
         takes_out: "timeout_at(deadline, dispatch.run(route)).await.unwrap_or_else(",
-        puts_in: "Ok(dispatch.run(route).await).unwrap_or_else(",
+        puts_in: "Ok::<_, ()>(dispatch.run(route).await).unwrap_or_else(",
         noticed_by: of_the_suite("a_claim_nobody_answers_ends_at_the_deadline"),
     },
     Mutation {
@@ -237,9 +237,9 @@ pub(super) const MUTATIONS: &[Mutation] = &[
     },
     Mutation {
         safeguard: "an id that is reused for another event is told",
-        file: DISPATCH,
-        takes_out: "if !self.consumer.is_one_event(",
-        puts_in: "if false && !self.consumer.is_one_event(",
+        file: "inbox/src/duplicate.rs",
+        takes_out: "if !consumer.is_one_event(",
+        puts_in: "if false && !consumer.is_one_event(",
         noticed_by: of_the_suite(
             "an_id_reused_with_another_event_type_is_answered_by_policy_and_told",
         ),

@@ -1,5 +1,6 @@
 use super::{Mutation, of_postgres, of_the_suite_on_postgres};
 
+const LEASE: &str = "inbox-postgres/src/lease.rs";
 const UNIT: &str = "inbox-postgres/src/unit.rs";
 const MIGRATION: &str = "inbox-postgres/migrations/0001_messages.sql";
 const STORE: &str = "inbox-postgres/src/store.rs";
@@ -7,7 +8,7 @@ const STORE: &str = "inbox-postgres/src/store.rs";
 pub(super) const MUTATIONS: &[Mutation] = &[
     Mutation {
         safeguard: "PostgreSQL: a connection is closed unless it was proven clean",
-        file: UNIT,
+        file: LEASE,
         takes_out: "if !self.clean {",
         puts_in: "if false {",
         noticed_by: of_postgres("a5_dispatches_aborted_at_every_await_poison_no_connection"),
@@ -69,7 +70,7 @@ pub(super) const MUTATIONS: &[Mutation] = &[
     },
     Mutation {
         safeguard: "PostgreSQL: a connection with a leaked savepoint is closed",
-        file: UNIT,
+        file: LEASE,
         takes_out: "if Manager::get_transaction_depth(self.connection()) == 1 {",
         puts_in: "if true {",
         noticed_by: of_postgres("a_leaked_savepoint_is_committed_whole_and_its_connection_closed"),

@@ -1,7 +1,6 @@
 use super::{Mutation, of_sqlite, of_the_suite};
 
 const SQL: &str = "inbox-sqlite/src/sql.rs";
-const STORE: &str = "inbox-sqlite/src/store.rs";
 const UNIT: &str = "inbox-sqlite/src/unit.rs";
 const WRITER: &str = "inbox-sqlite/src/writer.rs";
 
@@ -38,7 +37,7 @@ pub(super) const MUTATIONS: &[Mutation] = &[
     },
     Mutation {
         safeguard: "SQLite: a duplicate's handlers are not started",
-        file: STORE,
+        file: "inbox-sqlite/src/claim.rs",
         takes_out: "Ok(inserted.rows_affected() == 1)",
         puts_in: "Ok(inserted.rows_affected() < 2)",
         noticed_by: of_the_suite(
