@@ -197,7 +197,7 @@ pub(crate) fn unmet_needs(
     for handler in handlers {
         let (name, at) = (handler.name, handler.birthplace());
         let mut needs = Requirements::default();
-        (handler.requirements)(&mut needs);
+        handler.arguments.iter().for_each(|argument| (argument.requirements)(&mut needs));
         for need in needs.0 {
             match need {
                 Requirement::Connection { id, store: wanted } if id != store.1 => {
