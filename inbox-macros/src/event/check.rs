@@ -183,8 +183,7 @@ fn no_field_is_a_static_reference(candidate: &Candidate, errors: &mut Errors) {
     let declaration = &candidate.declaration;
     let derives = declaration.attributes.iter().filter(|a| a.path().is_ident("derive"));
     let is_derived = derives.into_iter().any(|a| mentions(a.to_token_stream(), "Deserialize"));
-    let is_told_more = mentions(declaration.to_token_stream(), "serde_with")
-        || declaration.attributes.iter().any(|a| a.path().is_ident("serde"))
+    let is_told_more = declaration.attributes.iter().any(|a| a.path().is_ident("serde"))
         || mentions(declaration.fields(), "serde");
     if let (true, false, Some(reference)) =
         (is_derived, is_told_more, static_reference(declaration.fields()))
