@@ -13,6 +13,7 @@ mod dispatch;
 mod duplicates;
 mod message;
 mod pgbench;
+mod registry;
 mod report;
 mod rounds;
 mod single;
@@ -25,6 +26,8 @@ enum Bench {
     Dispatch,
     /// Redeliveries only, one by one.
     Duplicates,
+    /// 10,000 registrations become an inbox; a step is a `build()`. No server.
+    Registry,
 }
 
 /// Benchmarks on a throwaway PostgreSQL with fsync and synchronous_commit on.
@@ -45,6 +48,7 @@ async fn main() -> anyhow::Result<()> {
     let results = match arguments.bench {
         Bench::Dispatch => dispatch::run(arguments.quick).await?,
         Bench::Duplicates => duplicates::run(arguments.quick).await?,
+        Bench::Registry => registry::run(arguments.quick).await?,
     };
     report::show(&results, arguments.json)
 }
