@@ -51,7 +51,7 @@ impl IntegrationEvent for Placed {
 
 /// A store whose handlers leave effects.
 pub trait Effects: InboxStore {
-    /// Writes one, and takes as long as the message says. The text of the statement is [`EFFECT`].
+    /// Writes one, and takes as long as the message says. The text of the statement is `EFFECT`.
     fn write(
         delivery: &mut Delivery<'_>,
         effect: [String; 3],

@@ -1,11 +1,38 @@
 //! The rules for arguments that both attributes share.
 
-use quote::quote;
+use proc_macro2::{TokenStream, TokenTree};
+use quote::{ToTokens, quote};
 use syn::Lit;
 use syn::parse::{Parse, Parser};
 
 use crate::arguments::{Argument, Arguments, Value};
 use crate::diagnostics::{Errors, nearest};
+
+/// A comma stands between two arguments.
+pub(crate) fn commas_stand_between(arguments: &Arguments, errors: &mut Errors) {
+    for key in &arguments.without_comma {
+        errors.on(key, format!("a comma is missing before `{key}`"));
+    }
+}
+
+/// What to write for an argument that is no `key = value`: itself, where only its `=` is wrong, and
+/// else `example`.
+pub(crate) fn with_its_key(stray: &TokenStream, example: &str) -> String {
+    let mut tokens = stray.clone().into_iter();
+    match (tokens.next(), tokens.next()) {
+        (Some(TokenTree::Ident(key)), Some(TokenTree::Punct(colon))) if colon.as_char() == ':' => {
+            let value: TokenStream = tokens.collect();
+            match syn::parse2::<Lit>(value) {
+                Ok(value) => format!(
+                    "`{key}` is assigned with `=`: write `{key} = {}`",
+                    value.to_token_stream()
+                ),
+                Err(_) => format!("expected `key = value`, such as `{example}`"),
+            }
+        }
+        _ => format!("expected `key = value`, such as `{example}`"),
+    }
+}
 
 /// A key must be one the attribute knows.
 pub(crate) fn keys_are_known(arguments: &Arguments, known: &[&str], errors: &mut Errors) {

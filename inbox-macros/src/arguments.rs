@@ -9,6 +9,8 @@ pub(crate) struct Arguments {
     pub(crate) named: Vec<Argument>,
     /// What is no `key`, `key = value` or `key(…)`.
     pub(crate) stray: Vec<TokenStream>,
+    /// The keys that no comma stands before.
+    pub(crate) without_comma: Vec<Ident>,
 }
 
 /// `key`, `key = value` or `key(…)`.
@@ -26,14 +28,25 @@ pub(crate) enum Value {
 
 impl Arguments {
     pub(crate) fn parse(tokens: TokenStream) -> Self {
-        let mut arguments = Self { named: Vec::new(), stray: Vec::new() };
+        let mut arguments =
+            Self { named: Vec::new(), stray: Vec::new(), without_comma: Vec::new() };
         for piece in split_at_commas(tokens) {
-            match Argument::parse(&piece) {
-                Some(argument) => arguments.named.push(argument),
-                None => arguments.stray.push(piece.into_iter().collect()),
+            let mut piece = piece.as_slice();
+            while let Some((before, key, rest)) = split_before_a_key(piece) {
+                arguments.take(before);
+                arguments.without_comma.push(key);
+                piece = rest;
             }
+            arguments.take(piece);
         }
         arguments
+    }
+
+    fn take(&mut self, piece: &[TokenTree]) {
+        match Argument::parse(piece) {
+            Some(argument) => self.named.push(argument),
+            None => self.stray.push(piece.iter().cloned().collect()),
+        }
     }
 
     /// The first argument called `key`; a second one is a mistake of its own.
@@ -67,6 +80,22 @@ impl ToTokens for Argument {
             Value::List(list) => list.to_tokens(tokens),
             _ => self.key.to_tokens(tokens),
         }
+    }
+}
+
+/// Splits `consumer = "orders" timeout = "30s"` where the comma is missing.
+fn split_before_a_key(piece: &[TokenTree]) -> Option<(&[TokenTree], Ident, &[TokenTree])> {
+    let is_punct = |token: &TokenTree| matches!(token, TokenTree::Punct(_));
+    let at = (1..piece.len()).find(|&at| match &piece[at - 1..] {
+        [before, TokenTree::Ident(_), TokenTree::Punct(equals), ..] => {
+            equals.as_char() == '=' && !is_punct(before)
+        }
+        _ => false,
+    })?;
+    let (before, rest) = piece.split_at(at);
+    match rest.first() {
+        Some(TokenTree::Ident(key)) => Some((before, key.clone(), rest)),
+        _ => None,
     }
 }
 

@@ -3,7 +3,8 @@
 use proc_macro_crate::{Error, FoundCrate, crate_name};
 use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
-use syn::{Ident, Path};
+use syn::parse::Parse;
+use syn::{Ident, LitStr, Path};
 
 use crate::argument_rules::{parsed, wrong_value};
 use crate::arguments::Arguments;
@@ -36,6 +37,11 @@ impl InboxPath {
         }
     }
 
+    /// The path as it is written, where the user has written it.
+    pub(crate) fn written(&self) -> &TokenStream {
+        &self.0
+    }
+
     /// The path with every token at `span`. rustc places an error about an expression at the
     /// expression's first token, which is this path's.
     pub(crate) fn at(&self, span: Span) -> TokenStream {
@@ -60,7 +66,9 @@ pub(crate) fn the_inbox_can_be_named(arguments: &Arguments, errors: &mut Errors)
         return;
     };
     if parsed(given, Path::parse_mod_style).is_none() {
-        let problem = wrong_value(given, "a path without quotes", "crate = that_crate::inbox");
-        errors.on(given, problem);
+        let quoted = parsed(given, <LitStr as Parse>::parse);
+        let quoted = quoted.filter(|text| text.parse_with(Path::parse_mod_style).is_ok());
+        let path = quoted.map_or_else(|| "that_crate::inbox".to_owned(), |text| text.value());
+        errors.on(given, wrong_value(given, "a path without quotes", &format!("crate = {path}")));
     }
 }

@@ -1,4 +1,4 @@
-//! What an attribute was put on.
+//! What an attribute was put on, and what is written in it.
 
 use proc_macro2::{Ident, TokenStream, TokenTree};
 
@@ -29,4 +29,27 @@ pub(crate) fn keyword(tokens: &TokenStream) -> Option<(Ident, &'static str)> {
     });
     // Last, because a function may be `const` as well.
     found.or_else(|| Some((idents.into_iter().find(|ident| ident == "const")?, "a constant")))
+}
+
+/// Whether `word` stands somewhere in `tokens`.
+pub(crate) fn mentions(tokens: TokenStream, word: &str) -> bool {
+    any_token(tokens, &mut |token, _| matches!(token, TokenTree::Ident(ident) if ident == word))
+}
+
+/// Whether `found` holds for a token, told with the token after it.
+pub(crate) fn any_token(
+    tokens: TokenStream,
+    found: &mut impl FnMut(&TokenTree, Option<&TokenTree>) -> bool,
+) -> bool {
+    let mut tokens = tokens.into_iter().peekable();
+    while let Some(token) = tokens.next() {
+        let inside = match &token {
+            TokenTree::Group(group) => any_token(group.stream(), found),
+            _ => found(&token, tokens.peek()),
+        };
+        if inside {
+            return true;
+        }
+    }
+    false
 }

@@ -47,6 +47,14 @@ impl<'a> FromDelivery<'a> for PgTx<'a> {
     }
 }
 
+/// For a handler's unit test: any connection will do, in a transaction or not. The handler is called
+/// with `PgTx::from(&mut *transaction)`.
+impl<'a> From<&'a mut PgConnection> for PgTx<'a> {
+    fn from(connection: &'a mut PgConnection) -> Self {
+        Self(connection)
+    }
+}
+
 impl Deref for PgTx<'_> {
     type Target = PgConnection;
 

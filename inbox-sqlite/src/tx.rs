@@ -29,6 +29,35 @@ use crate::store::SqliteInboxStore;
 /// handler's to end: it has no `commit`, and a raw `COMMIT` is refused or found out.
 pub struct SqliteTx<'a>(&'a mut SqliteConnection);
 
+/// For a handler's unit test: any connection will do, in a transaction or not.
+///
+/// ```
+/// use inbox_sqlite::SqliteTx;
+/// use sqlx::Connection as _;
+/// # async fn reserve(sku: &str, mut tx: SqliteTx<'_>) -> Result<(), sqlx::Error> {
+/// #     sqlx::query("UPDATE stock SET reserved = 1 WHERE sku = ?1").bind(sku).execute(&mut *tx).await?;
+/// #     Ok(())
+/// # }
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// let mut connection = sqlx::SqliteConnection::connect("sqlite::memory:").await?;
+/// sqlx::raw_sql("CREATE TABLE stock (sku, reserved); INSERT INTO stock VALUES ('tea', 0)")
+///     .execute(&mut connection)
+///     .await?;
+///
+/// reserve("tea", SqliteTx::from(&mut connection)).await?;
+///
+/// let reserved: i64 =
+///     sqlx::query_scalar("SELECT reserved FROM stock").fetch_one(&mut connection).await?;
+/// assert_eq!(reserved, 1);
+/// # Ok::<(), sqlx::Error>(())
+/// # }).unwrap();
+/// ```
+impl<'a> From<&'a mut SqliteConnection> for SqliteTx<'a> {
+    fn from(connection: &'a mut SqliteConnection) -> Self {
+        Self(connection)
+    }
+}
+
 impl Deref for SqliteTx<'_> {
     type Target = SqliteConnection;
     fn deref(&self) -> &SqliteConnection {

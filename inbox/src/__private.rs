@@ -2,12 +2,18 @@
 
 use std::future::Future;
 
-use crate::handler::{Handler, HandlerError, HandlerFuture};
+use crate::event::IntegrationEvent;
+use crate::handler::{Argument, HandlerError, HandlerFuture};
 use crate::names::MAX_CONSUMER_CHARS;
+use crate::registration::{CallFn, HandlerRegistration};
 
 pub use crate::decode::{JsonEvent, decode_json};
 pub use crate::event::decode_versions;
+pub use crate::handler::FromDelivery;
 pub use crate::names::{consumer_problem, event_type_problem};
+pub use crate::output::HandlerOutput;
+pub use crate::registration::downcast;
+pub use inbox_macros::an_inbox_handler_is_a_free_function_outside_of_impl_and_trait_blocks;
 pub use inventory;
 
 /// A running handler, behind a pointer. A future that is not `Send` is refused here.
@@ -17,31 +23,22 @@ pub fn boxed<'run>(
     Box::pin(handler)
 }
 
-/// Ends the compilation of a handler whose consumer, a `const`, is no good name. `track_caller`
-/// puts the error where the user wrote the path.
+/// The record of an annotated handler of `E`. `track_caller` makes the handler's name its
+/// birthplace. Ends the compilation of a handler that takes no transaction context.
 #[track_caller]
 #[expect(clippy::panic, reason = "ends a compilation")]
-pub const fn check_consumer(name: &str) {
-    if consumer_problem(name).is_none() {
-        return;
-    }
-    if name.is_empty() {
-        panic!("the consumer is empty: name the subscriber, such as `orders-service`");
-    }
-    if name.len() > MAX_CONSUMER_CHARS {
-        panic!("the consumer is longer than 200 characters");
-    }
-    panic!("the consumer has a character other than A–Z a–z 0–9 . _ : / -");
-}
-
-/// Ends the compilation of a handler that takes no transaction context.
-#[track_caller]
-#[expect(clippy::panic, reason = "ends a compilation")]
-pub const fn check_transaction<H: Handler>() {
+pub const fn registration<E: IntegrationEvent>(
+    consumer: &'static str,
+    name: &'static str,
+    crate_name: &'static str,
+    arguments: &'static [Argument],
+    call: CallFn,
+) -> HandlerRegistration {
     let mut i = 0;
-    while i < H::ARGUMENTS.len() {
-        if H::ARGUMENTS[i].is_transaction {
-            return;
+    while i < arguments.len() {
+        if arguments[i].is_transaction {
+            return HandlerRegistration::of_event::<E>(consumer, name, arguments, call)
+                .in_crate(crate_name);
         }
         i += 1;
     }
@@ -51,14 +48,15 @@ pub const fn check_transaction<H: Handler>() {
     );
 }
 
-/// Ends the compilation of a handler whose argument at `index` is a transaction context and is not
-/// the first.
+/// Ends the compilation of a handler whose last of these arguments is a transaction context and is
+/// not the first.
 #[track_caller]
 #[expect(clippy::panic, reason = "ends a compilation")]
-pub const fn check_no_second_transaction<H: Handler>(index: usize) {
+pub const fn check_no_second_transaction(are_transactions: &[bool]) {
+    let [before @ .., true] = are_transactions else { return };
     let mut i = 0;
-    while i < index {
-        if H::ARGUMENTS[i].is_transaction && H::ARGUMENTS[index].is_transaction {
+    while i < before.len() {
+        if before[i] {
             panic!(
                 "this handler takes a second transaction context, and a run has one transaction: \
                  remove it, and pass the first on as `&mut *tx`"
@@ -66,4 +64,21 @@ pub const fn check_no_second_transaction<H: Handler>(index: usize) {
         }
         i += 1;
     }
+}
+
+/// Ends the compilation of a handler whose consumer, a `const`, is no good name. `track_caller`
+/// puts the error where the user wrote the path.
+#[track_caller]
+#[expect(clippy::panic, reason = "ends a compilation")]
+pub const fn consumer(name: &'static str) -> &'static str {
+    if consumer_problem(name).is_none() {
+        return name;
+    }
+    if name.is_empty() {
+        panic!("the consumer is empty: name the subscriber, such as `orders-service`");
+    }
+    if name.len() > MAX_CONSUMER_CHARS {
+        panic!("the consumer is longer than 200 characters");
+    }
+    panic!("the consumer has a character other than A–Z a–z 0–9 . _ : / -");
 }

@@ -30,7 +30,7 @@ use crate::envelope::Envelope;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an integration event",
     label = "not an integration event",
-    note = "write `#[integration_event(name = \"…\")]` on `{Self}`; in a handler, the event is the first argument"
+    note = "an event is a struct or an enum with `#[integration_event(name = \"…\")]` and `#[derive(serde::Deserialize)]`; in a handler, it is the first argument, by value or by `&`"
 )]
 pub trait IntegrationEvent: Sized + Send + 'static {
     /// The stable name of the event on the wire: 1–255 characters without control characters.

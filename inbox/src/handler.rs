@@ -20,7 +20,7 @@ pub type HandlerError = Box<dyn Error + Send + Sync>;
 /// A running handler.
 pub type HandlerFuture<'a> = Pin<Box<dyn Future<Output = Result<(), HandlerError>> + Send + 'a>>;
 
-/// A handler without its annotation: what `#[inbox_handler]` generates, and what is given to
+/// A handler without its annotation: what is given to
 /// [`InboxBuilder::register`](crate::InboxBuilder::register) where link-time registration cannot
 /// reach (plugins, static libraries, wasm).
 ///

@@ -6,7 +6,7 @@ use crate::handler::HandlerError;
 #[diagnostic::on_unimplemented(
     message = "an inbox handler returns `Result<(), E>`, and this one returns `{Self}`",
     label = "write `Result<(), E>`",
-    note = "`E` is any error that converts into `Box<dyn Error + Send + Sync>`: a `std` or `thiserror` error, `anyhow::Error`, `String`, or `inbox::HandlerError` itself"
+    note = "`E` is any error that converts into `Box<dyn Error + Send + Sync>`: a `std` or `thiserror` error, `anyhow::Error`, `String`, or `inbox::HandlerError` itself; the body ends with `Ok(())`"
 )]
 pub trait HandlerOutput {
     /// The same, with the error boxed.
@@ -26,7 +26,8 @@ impl<E: IntoHandlerError> HandlerOutput for Result<(), E> {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the error of an inbox handler",
     label = "does not convert into `Box<dyn Error + Send + Sync>`",
-    note = "implement `std::error::Error` for it, with `#[derive(Debug, thiserror::Error)]` or by hand; what it holds must be `Send + Sync + 'static`"
+    note = "implement `std::error::Error` for it, with `#[derive(Debug, thiserror::Error)]` or by hand; what it holds must be `Send + Sync + 'static`",
+    note = "or return `Result<(), inbox::HandlerError>`: every such error converts into it with `?`, and so does a `String`; a `Box<dyn Error>` without `Send + Sync` does not"
 )]
 pub trait IntoHandlerError {
     /// The error, boxed.

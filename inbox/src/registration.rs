@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::decode::DecodeError;
 use crate::envelope::Envelope;
 use crate::event::{IntegrationEvent, Upcast, accepted_event_types};
-use crate::handler::{Delivery, Handler, HandlerFuture, Requirements};
+use crate::handler::{Argument, Delivery, Handler, HandlerError, HandlerFuture};
 
 /// The timeout of a handler that sets none.
 pub const DEFAULT_HANDLER_TIMEOUT: Duration = Duration::from_secs(30);
@@ -26,7 +26,7 @@ pub struct HandlerRegistration {
     pub(crate) crate_name: &'static str,
     pub(crate) location: &'static Location<'static>,
     pub(crate) event_id: fn() -> TypeId,
-    pub(crate) requirements: fn(&mut Requirements),
+    pub(crate) arguments: &'static [Argument],
     pub(crate) decode: DecodeFn,
     pub(crate) call: CallFn,
 }
@@ -34,7 +34,8 @@ pub struct HandlerRegistration {
 /// A decoded event on its way from `decode` to `call`.
 pub(crate) type ErasedEvent = Box<dyn Any + Send>;
 type DecodeFn = fn(&Envelope) -> Result<ErasedEvent, DecodeError>;
-type CallFn = for<'a> fn(ErasedEvent, Delivery<'a>) -> HandlerFuture<'a>;
+/// Runs a handler once, with an event of its type.
+pub(crate) type CallFn = for<'a> fn(ErasedEvent, Delivery<'a>) -> HandlerFuture<'a>;
 
 inventory::collect!(HandlerRegistration);
 
@@ -42,19 +43,30 @@ impl HandlerRegistration {
     /// A handler called `name` of `consumer`. Its birthplace is the caller's file and line.
     #[track_caller]
     pub const fn new<H: Handler>(consumer: &'static str, name: &'static str) -> Self {
+        Self::of_event::<H::Event>(consumer, name, H::ARGUMENTS, call::<H>)
+    }
+
+    /// A handler of `E`. `call` is only given events of this type.
+    #[track_caller]
+    pub(crate) const fn of_event<E: IntegrationEvent>(
+        consumer: &'static str,
+        name: &'static str,
+        arguments: &'static [Argument],
+        call: CallFn,
+    ) -> Self {
         Self {
             consumer,
             name,
-            event_type: H::Event::EVENT_TYPE,
-            upcasts: H::Event::UPCASTS,
+            event_type: E::EVENT_TYPE,
+            upcasts: E::UPCASTS,
             order: 0,
             timeout: DEFAULT_HANDLER_TIMEOUT,
             crate_name: "",
             location: Location::caller(),
-            event_id: TypeId::of::<H::Event>,
-            requirements: requirements::<H>,
-            decode: decode::<H>,
-            call: call::<H>,
+            event_id: TypeId::of::<E>,
+            arguments,
+            decode: decode::<E>,
+            call,
         }
     }
 
@@ -134,18 +146,25 @@ impl HandlerRegistration {
     }
 }
 
-fn requirements<H: Handler>(needs: &mut Requirements) {
-    H::ARGUMENTS.iter().for_each(|argument| (argument.requirements)(needs));
-}
-
-fn decode<H: Handler>(envelope: &Envelope) -> Result<ErasedEvent, DecodeError> {
-    Ok(Box::new(H::Event::decode(envelope)?))
+fn decode<E: IntegrationEvent>(envelope: &Envelope) -> Result<ErasedEvent, DecodeError> {
+    Ok(Box::new(E::decode(envelope)?))
 }
 
 fn call<H: Handler>(event: ErasedEvent, delivery: Delivery<'_>) -> HandlerFuture<'_> {
-    match event.downcast::<H::Event>() {
-        Ok(event) => H::call(*event, delivery),
-        Err(_) => Box::pin(std::future::ready(Err("an event of another handler".into()))),
+    match downcast(event) {
+        Ok(event) => H::call(event, delivery),
+        Err(foreign) => Box::pin(std::future::ready(Err(foreign))),
+    }
+}
+
+/// The event itself.
+///
+/// # Errors
+/// An event of another type.
+pub fn downcast<E: 'static>(event: ErasedEvent) -> Result<E, HandlerError> {
+    match event.downcast() {
+        Ok(event) => Ok(*event),
+        Err(_) => Err("an event of another handler".into()),
     }
 }
 

@@ -35,8 +35,8 @@ pub(crate) struct Route {
 
 impl Registry {
     /// Indexes handlers in their running order.
-    pub(crate) fn new(mut handlers: Vec<HandlerRegistration>) -> Self {
-        handlers.sort_by_key(HandlerRegistration::sort_key);
+    pub(crate) fn new(handlers: Vec<HandlerRegistration>) -> Self {
+        let handlers = sorted(&handlers);
         let mut consumers: Vec<ConsumerTable> = Vec::new();
         for handler in &handlers {
             if consumers.last().is_none_or(|table| table.name != handler.consumer) {
@@ -99,15 +99,41 @@ impl Registry {
     }
 }
 
+/// The handlers in their running order. Those of one event are gathered first: two names are compared
+/// far slower than one is hashed. What is gathered and sorted are references, because the records are
+/// large.
+fn sorted(handlers: &[HandlerRegistration]) -> Vec<HandlerRegistration> {
+    let mut of_events: HashMap<_, Vec<_>> = HashMap::with_capacity(handlers.len());
+    for handler in handlers {
+        of_events.entry((handler.consumer, handler.event_type)).or_default().push(handler);
+    }
+    let mut of_events: Vec<_> = of_events.into_iter().collect();
+    of_events.sort_unstable_by_key(|(of, _)| *of);
+    let mut sorted = Vec::with_capacity(handlers.len());
+    for (_, mut of_one) in of_events {
+        of_one.sort_by_key(|handler| handler.sort_key());
+        sorted.extend(of_one.into_iter().copied());
+    }
+    sorted
+}
+
 impl ConsumerTable {
     /// Under the event's own type and under those of its older versions.
     fn add(&mut self, handler: HandlerRegistration) {
-        for event_type in handler.accepted_event_types() {
-            let route = self.routes.entry(event_type).or_default();
-            route.handlers.push(handler);
-            route.run_limit = route.run_limit.saturating_add(handler.timeout);
-            route.statement_limit = route.statement_limit.max(handler.timeout);
+        if handler.upcasts.is_empty() {
+            self.route_to(handler.event_type, handler);
+            return;
         }
+        for event_type in handler.accepted_event_types() {
+            self.route_to(event_type, handler);
+        }
+    }
+
+    fn route_to(&mut self, event_type: &'static str, handler: HandlerRegistration) {
+        let route = self.routes.entry(event_type).or_default();
+        route.handlers.push(handler);
+        route.run_limit = route.run_limit.saturating_add(handler.timeout);
+        route.statement_limit = route.statement_limit.max(handler.timeout);
     }
 
     /// Whether two event types are versions of one event here.

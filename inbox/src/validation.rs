@@ -90,21 +90,30 @@ fn what_is_linked(all: &[HandlerRegistration]) -> String {
 pub(crate) fn faults(registry: &Registry) -> Vec<String> {
     let handlers = registry.handlers();
     let mut problems = Vec::new();
-    for handler in handlers {
-        let at = handler.birthplace();
-        if let Some(problem) = consumer_problem(handler.consumer) {
-            problems.push(format!("consumer {:?} at {at} is refused: {problem}", handler.consumer));
-        }
-        if let Some(problem) = event_type_problem(handler.event_type) {
-            let event_type = handler.event_type;
-            problems.push(format!("event type {event_type:?} at {at} is refused: {problem}"));
-        }
-        if handler.timeout.is_zero() {
-            let name = handler.name;
-            problems.push(format!("handler `{name}` at {at} has a timeout of zero: it never runs"));
-        }
+    // They are sorted, so each name is looked at once.
+    for of_one in handlers.chunk_by(|a, b| a.consumer == b.consumer) {
+        let problem = consumer_problem(of_one[0].consumer);
+        problems.extend(problem.into_iter().flat_map(|problem| {
+            of_one.iter().map(move |handler| {
+                let (consumer, at) = (handler.consumer, handler.birthplace());
+                format!("consumer {consumer:?} at {at} is refused: {problem}")
+            })
+        }));
     }
-    for handler in handlers {
+    for of_one in handlers.chunk_by(|a, b| a.event_type == b.event_type) {
+        let problem = event_type_problem(of_one[0].event_type);
+        problems.extend(problem.into_iter().flat_map(|problem| {
+            of_one.iter().map(move |handler| {
+                let (event_type, at) = (handler.event_type, handler.birthplace());
+                format!("event type {event_type:?} at {at} is refused: {problem}")
+            })
+        }));
+    }
+    for handler in handlers.iter().filter(|handler| handler.timeout.is_zero()) {
+        let (name, at) = (handler.name, handler.birthplace());
+        problems.push(format!("handler `{name}` at {at} has a timeout of zero: it never runs"));
+    }
+    for handler in handlers.iter().filter(|handler| !handler.upcasts.is_empty()) {
         problems.extend(upcast_cycle(handler));
     }
     for table in registry.consumers() {
@@ -119,6 +128,9 @@ pub(crate) fn faults(registry: &Registry) -> Vec<String> {
 
 /// What is wrong with the handlers of one event type together.
 fn clashes(event_type: &str, handlers: &[HandlerRegistration]) -> Vec<String> {
+    if handlers.len() < 2 {
+        return Vec::new();
+    }
     let mut problems = Vec::new();
     let mut named: BTreeMap<&str, &HandlerRegistration> = BTreeMap::new();
     for handler in handlers {
@@ -194,13 +206,14 @@ pub(crate) fn unmet_needs(
     states: &States,
 ) -> Vec<String> {
     let mut problems = Vec::new();
+    let mut needs = Requirements::default();
     for handler in handlers {
-        let (name, at) = (handler.name, handler.birthplace());
-        let mut needs = Requirements::default();
-        (handler.requirements)(&mut needs);
-        for need in needs.0 {
+        handler.arguments.iter().for_each(|argument| (argument.requirements)(&mut needs));
+        for need in needs.0.drain(..) {
+            let (name, place) = (handler.name, || handler.birthplace());
             match need {
                 Requirement::Connection { id, store: wanted } if id != store.1 => {
+                    let at = place();
                     problems.push(format!(
                         "handler `{name}` at {at} writes to {wanted}, and this inbox's store is {}. \
                          Give it to an inbox on {wanted}: choose with `.consumers([…])`",
@@ -208,6 +221,7 @@ pub(crate) fn unmet_needs(
                     ));
                 }
                 Requirement::State { id, name: wanted } if !states.has(id) => {
+                    let at = place();
                     problems.push(format!(
                         "handler `{name}` at {at} takes `State<{wanted}>`, which was not given: add \
                          `.state(…)` with a `{wanted}`"

@@ -40,3 +40,11 @@ async fn configured(_: Happened, _: FakeTx<'_>) -> Result<(), io::Error> {
 async fn deprecated(_: Happened, _: FakeTx<'_>) -> Result<(), io::Error> {
     Ok(())
 }
+
+#[inbox_handler(consumer = "attributes")]
+async fn with_inner_attributes(event: Happened, mut tx: FakeTx<'_>) -> Result<(), io::Error> {
+    #![expect(unused_variables)]
+    #![allow(unused_mut)]
+    let mut unused = event;
+    tx.execute("").await
+}

@@ -23,3 +23,13 @@ handlers! {
     first(Happened, FakeTx<'_>) 1, "1s", { let __event = 1; let _ = __event; }
     second(&Happened, FakeTx<'_>) -1, "2s", {}
 }
+
+macro_rules! handler_with_body {
+    ($body:block) => {
+        #[inbox_handler(consumer = "macro_rules")]
+        async fn with_body(_: Happened, _: FakeTx<'_>) -> Result<(), io::Error>
+        $body
+    };
+}
+
+handler_with_body!({ Ok(()) });

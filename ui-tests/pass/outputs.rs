@@ -24,3 +24,7 @@ async fn text(_: Happened, _: FakeTx<'_>) -> Result<(), &'static str> {
 async fn alias(_: Happened, _: FakeTx<'_>) -> Fallible {
     Err("never".permanent())
 }
+
+#[rustfmt::skip]
+#[inbox_handler(consumer = "outputs")]
+async fn on_one_line(_: Happened, _: FakeTx<'_>) -> Result<(), String> { Ok(()) }

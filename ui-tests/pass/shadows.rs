@@ -63,3 +63,16 @@ async fn shadowed(
 ) -> ::core::result::Result<(), ::inbox::HandlerError> {
     ::core::result::Result::Ok(())
 }
+
+#[::inbox::inbox_handler(consumer = "shadows")]
+async fn shadowed_in_the_body(
+    event: super::Happened,
+    _: ::ui_tests::FakeTx<'_>,
+    _: ::inbox::MessageId,
+) -> ::core::result::Result<(), ::inbox::HandlerError> {
+    mod ui_tests {}
+    struct MessageId;
+    fn shadowed_in_the_body(_: super::Happened, _: MessageId) {}
+    shadowed_in_the_body(event, MessageId);
+    ::core::result::Result::Ok(())
+}

@@ -1,15 +1,19 @@
 //! What makes a type an integration event. Each rule is one function with its sentence above it.
 
+use proc_macro2::{TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::ext::IdentExt;
 use syn::{GenericParam, LitStr, Type};
 
 use super::arguments::{self, KEYS};
 use super::input::Declaration;
-use crate::argument_rules::{keys_are_given_once, keys_are_known, wrong_value};
+use crate::argument_rules::{
+    commas_stand_between, keys_are_given_once, keys_are_known, with_its_key, wrong_value,
+};
 use crate::arguments::Arguments;
 use crate::diagnostics::Errors;
 use crate::inbox_path::{InboxPath, the_inbox_can_be_named};
+use crate::item::mentions;
 use crate::names::event_type_problem;
 
 /// A type that may become an event.
@@ -26,10 +30,14 @@ pub(super) struct Event<'c> {
     pub(super) declaration: &'c Declaration,
 }
 
+const OWNS_ITS_FIELDS: &str = "an event owns its fields, because it outlives the payload it is read \
+                               from: write `String` for `&str` and `Vec<u8>` for `&[u8]`";
+
 type Rule = fn(&Candidate, &mut Errors);
 
 const RULES: &[Rule] = &[
     every_argument_has_a_key,
+    every_argument_ends_at_a_comma,
     every_key_is_known,
     every_key_is_given_once,
     the_name_is_an_event_type,
@@ -38,6 +46,7 @@ const RULES: &[Rule] = &[
     the_inbox_is_found,
     the_type_is_concrete,
     the_type_borrows_nothing,
+    no_field_is_a_static_reference,
 ];
 
 /// Runs all rules, so that all mistakes are told at once.
@@ -71,10 +80,16 @@ fn every_argument_has_a_key(candidate: &Candidate, errors: &mut Errors) {
                 let literal = text.to_token_stream();
                 errors.on(stray, format!("a value without its key: write `name = {literal}`"));
             }
-            Err(_) => errors
-                .on(stray, "expected `key = value`, such as `name = \"orders.order-placed.v1\"`"),
+            Err(_) => {
+                errors.on(stray, with_its_key(stray, "name = \"orders.order-placed.v1\""));
+            }
         }
     }
+}
+
+/// A comma stands between two arguments.
+fn every_argument_ends_at_a_comma(candidate: &Candidate, errors: &mut Errors) {
+    commas_stand_between(&candidate.arguments, errors);
 }
 
 /// There is no key but `name`, `upcast_from` and `crate`.
@@ -107,9 +122,14 @@ fn the_name_is_an_event_type(candidate: &Candidate, errors: &mut Errors) {
 fn the_older_versions_are_types(candidate: &Candidate, errors: &mut Errors) {
     let Some(argument) = candidate.arguments.get("upcast_from") else { return };
     if arguments::upcast_from(&candidate.arguments).is_none() {
+        let example = arguments::assigned_types(argument);
+        let example = example.unwrap_or_else(|| "OrderPlacedV1".to_owned());
         errors.on(
             argument,
-            "`upcast_from` lists the types of older versions: write `upcast_from(OrderPlacedV1)`",
+            format!(
+                "`upcast_from` lists the types of older versions, each with `#[integration_event]` \
+                 and a `From` into this one: write `upcast_from({example})`"
+            ),
         );
     }
 }
@@ -152,11 +172,40 @@ fn the_type_is_concrete(candidate: &Candidate, errors: &mut Errors) {
 fn the_type_borrows_nothing(candidate: &Candidate, errors: &mut Errors) {
     for parameter in &candidate.declaration.generics.params {
         if let GenericParam::Lifetime(parameter) = parameter {
-            errors.on(
-                &parameter.lifetime,
-                "an event owns its fields, because it outlives the payload it is read from: write \
-                 `String` for `&str` and `Vec<u8>` for `&[u8]`",
-            );
+            errors.on(&parameter.lifetime, OWNS_ITS_FIELDS);
         }
+    }
+}
+
+/// serde cannot make a `&'static str`. Not told where serde is asked to do otherwise with a field, or
+/// where `Deserialize` is written by hand.
+fn no_field_is_a_static_reference(candidate: &Candidate, errors: &mut Errors) {
+    let declaration = &candidate.declaration;
+    let derives = declaration.attributes.iter().filter(|a| a.path().is_ident("derive"));
+    let is_derived = derives.into_iter().any(|a| mentions(a.to_token_stream(), "Deserialize"));
+    let is_told_more = declaration.attributes.iter().any(|a| a.path().is_ident("serde"))
+        || mentions(declaration.fields(), "serde");
+    if let (true, false, Some(reference)) =
+        (is_derived, is_told_more, static_reference(declaration.fields()))
+    {
+        errors.on(reference, OWNS_ITS_FIELDS);
+    }
+}
+
+/// The first field's type that begins `&'static`.
+fn static_reference(fields: TokenStream) -> Option<TokenStream> {
+    let tokens: Vec<TokenTree> = fields.into_iter().collect();
+    let is = |token: &TokenTree, sign| matches!(token, TokenTree::Punct(p) if p.as_char() == sign);
+    let begun = tokens.windows(4).find(|next| {
+        let [colon, and, quote, lifetime] = next else { return false };
+        let is_static = matches!(lifetime, TokenTree::Ident(name) if name == "static");
+        is(colon, ':') && is(and, '&') && is(quote, '\'') && is_static
+    });
+    match begun {
+        Some(begun) => Some(begun.iter().skip(1).cloned().collect()),
+        None => tokens.into_iter().find_map(|token| match token {
+            TokenTree::Group(group) => static_reference(group.stream()),
+            _ => None,
+        }),
     }
 }

@@ -37,7 +37,10 @@ pub(super) fn not_a_type(item: TokenStream, unreadable: &syn::Error) -> TokenStr
     match keyword(&item) {
         Some((keyword, kind)) if keyword != "struct" && keyword != "enum" => errors.on(
             keyword,
-            format!("`#[integration_event]` goes on a struct or an enum, and this is {kind}"),
+            format!(
+                "`#[integration_event]` goes on a struct or an enum with \
+                 `#[derive(serde::Deserialize)]`, and this is {kind}"
+            ),
         ),
         _ => errors.at(unreadable.span(), format!("this is no event's type: {unreadable}")),
     }

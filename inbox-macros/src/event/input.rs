@@ -20,6 +20,13 @@ enum Keyword {
     Enum(Token![enum]),
 }
 
+impl Declaration {
+    /// What it holds, as it is written.
+    pub(super) fn fields(&self) -> TokenStream {
+        self.rest.clone()
+    }
+}
+
 impl Parse for Declaration {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
         Ok(Self {

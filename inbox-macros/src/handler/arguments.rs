@@ -6,6 +6,7 @@ use syn::{ExprPath, Lit, LitInt, LitStr, Token};
 
 use crate::argument_rules::{literal, parsed};
 use crate::arguments::{Argument, Arguments};
+use crate::duration::milliseconds;
 
 pub(crate) const KEYS: [&str; 4] = ["consumer", "timeout", "order", "crate"];
 
@@ -42,6 +43,19 @@ pub(crate) fn is_whole_number(argument: &Argument) -> bool {
         input.parse::<LitInt>()
     })
     .is_some()
+}
+
+/// Whether `argument` is given several values.
+pub(crate) fn is_list(argument: &Argument) -> bool {
+    parsed(argument, syn::ExprArray::parse).is_some()
+}
+
+/// A number without quotes as the timeout it was to be: `30` and `30s` as `30s`.
+pub(crate) fn as_timeout(argument: &Argument) -> Option<String> {
+    let Some(Lit::Int(number)) = literal(argument) else { return None };
+    let unit = if number.suffix().is_empty() { "s" } else { number.suffix() };
+    let written = format!("{}{unit}", number.base10_digits());
+    milliseconds(&written).is_ok().then_some(written)
 }
 
 fn signed(input: ParseStream<'_>) -> syn::Result<i32> {

@@ -6,11 +6,14 @@ use quote::ToTokens;
 use super::arguments::{self, Consumer, KEYS};
 use super::input::Function;
 use super::parameter_rules as parameters;
-use crate::argument_rules::{keys_are_given_once, keys_are_known, wrong_value};
+use crate::argument_rules::{
+    commas_stand_between, keys_are_given_once, keys_are_known, with_its_key, wrong_value,
+};
 use crate::arguments::Arguments;
 use crate::diagnostics::{Errors, nearest};
 use crate::duration::milliseconds;
 use crate::inbox_path::{InboxPath, the_inbox_can_be_named};
+use crate::item::mentions;
 use crate::names::consumer_problem;
 
 /// A function that may become a handler.
@@ -32,6 +35,7 @@ type Rule = fn(&Candidate, &mut Errors);
 
 const RULES: &[Rule] = &[
     every_argument_has_a_key,
+    every_argument_ends_at_a_comma,
     every_key_is_known,
     every_key_is_given_once,
     the_consumer_is_given,
@@ -46,6 +50,7 @@ const RULES: &[Rule] = &[
     the_function_has_a_body,
     parameters::the_event_is_there,
     parameters::the_event_comes_first,
+    parameters::the_event_is_a_type_of_known_size,
     parameters::the_event_is_owned,
     parameters::no_parameter_is_conditional,
     parameters::no_parameter_is_impl_trait,
@@ -81,11 +86,14 @@ fn every_argument_has_a_key(candidate: &Candidate, errors: &mut Errors) {
                 let literal = text.to_token_stream();
                 errors.on(stray, format!("a value without its key: write `consumer = {literal}`"));
             }
-            None => {
-                errors.on(stray, "expected `key = value`, such as `consumer = \"orders-service\"`")
-            }
+            None => errors.on(stray, with_its_key(stray, "consumer = \"orders-service\"")),
         }
     }
+}
+
+/// A comma stands between two arguments.
+fn every_argument_ends_at_a_comma(candidate: &Candidate, errors: &mut Errors) {
+    commas_stand_between(&candidate.arguments, errors);
 }
 
 /// There is no key but `consumer`, `timeout`, `order` and `crate`.
@@ -122,11 +130,15 @@ fn the_consumer_is_a_name(candidate: &Candidate, errors: &mut Errors) {
             }
         }
         Some(Consumer::Const(_)) => {} // rustc evaluates it
+        None if arguments::is_list(argument) => errors.on(
+            argument,
+            "a handler has one consumer: for two, write the attribute twice, once with each",
+        ),
         None => errors.on(
             argument,
             wrong_value(
                 argument,
-                "a string literal or the path of a `const`",
+                "a string literal or the path of a `const` of type `&str`",
                 "consumer = \"orders-service\"",
             ),
         ),
@@ -142,7 +154,11 @@ fn the_timeout_is_a_duration(candidate: &Candidate, errors: &mut Errors) {
                 errors.on(text, problem);
             }
         }
-        None => errors.on(argument, wrong_value(argument, "a string", "timeout = \"30s\"")),
+        None => {
+            let example = arguments::as_timeout(argument).unwrap_or_else(|| "30s".to_owned());
+            let example = format!("timeout = \"{example}\"");
+            errors.on(argument, wrong_value(argument, "a string literal", &example));
+        }
     }
 }
 
@@ -155,7 +171,7 @@ fn the_order_is_a_number(candidate: &Candidate, errors: &mut Errors) {
     if arguments::is_whole_number(argument) {
         errors.on(argument, "`order` is an `i32`: -2147483648 to 2147483647, lower runs first");
     } else {
-        errors.on(argument, wrong_value(argument, "a whole number", "order = 10"));
+        errors.on(argument, wrong_value(argument, "a literal whole number", "order = 10"));
     }
 }
 
@@ -174,6 +190,11 @@ fn the_function_is_async(candidate: &Candidate, errors: &mut Errors) {
         Some(constness) => {
             errors.on(constness, "an inbox handler is an `async fn`: write `async` for `const`");
         }
+        None if mentions(signature.output.to_token_stream(), "Future") => errors.at(
+            signature.fn_token.span,
+            "an inbox handler is an `async fn`: write `async fn`, and the future's `Output` as its \
+             return type",
+        ),
         None => {
             errors
                 .at(signature.fn_token.span, "an inbox handler is an `async fn`: write `async fn`");
@@ -206,7 +227,7 @@ fn the_function_is_free(candidate: &Candidate, errors: &mut Errors) {
         errors.on(
             receiver,
             "an inbox handler is a free function: move it out of the `impl` block, and take what \
-             `self` gave it as `State<T>`",
+             `self` gave it as `State<T>` with a `T: Clone + Send + Sync`",
         );
     }
 }
@@ -229,7 +250,10 @@ fn the_function_is_concrete(candidate: &Candidate, errors: &mut Errors) {
 fn the_function_has_a_body(candidate: &Candidate, errors: &mut Errors) {
     let function = &candidate.function;
     if !function.has_body() {
-        errors.at(function.span(), "an inbox handler has a body: a trait's method cannot be one");
+        errors.at(
+            function.span(),
+            "an inbox handler is a free function with a body: move it out of the trait",
+        );
     }
 }
 
@@ -240,7 +264,13 @@ fn the_function_returns_a_result(candidate: &Candidate, errors: &mut Errors) {
         errors.at(
             signature.paren_token.span.close(),
             "an inbox handler says how it ended: write `-> Result<(), inbox::HandlerError>`, or \
-             with an error type of your own",
+             with an error type of your own, and end with `Ok(())`",
+        );
+    } else if signature.asyncness.is_some() && mentions(signature.output.to_token_stream(), "impl")
+    {
+        errors.on(
+            &signature.output,
+            "an inbox handler returns a concrete type: write `-> Result<(), inbox::HandlerError>`",
         );
     }
 }

@@ -24,8 +24,16 @@ fn beside(item: &impl ToTokens, errors: Errors) -> TokenStream {
 pub(super) fn not_a_function(item: TokenStream, unreadable: &syn::Error) -> TokenStream {
     let mut errors = Errors::default();
     match keyword(&item) {
-        Some((keyword, kind)) if keyword != "fn" => errors
-            .on(keyword, format!("`#[inbox_handler]` goes on an `async fn`, and this is {kind}")),
+        Some((keyword, kind)) if keyword != "fn" => {
+            let remedy = match kind {
+                "an impl block" | "a trait" => ": move the function out of it",
+                _ => "",
+            };
+            errors.on(
+                keyword,
+                format!("`#[inbox_handler]` goes on a free `async fn`, and this is {kind}{remedy}"),
+            );
+        }
         _ => errors.at(unreadable.span(), format!("this is no handler's signature: {unreadable}")),
     }
     beside(&item, errors)

@@ -1,7 +1,7 @@
 //! The annotated function, read as far as generated code needs it.
 
-use proc_macro2::{Span, TokenStream};
-use quote::ToTokens;
+use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
+use quote::{ToTokens, quote};
 use syn::parse::{Parse, ParseStream};
 use syn::{Attribute, FnArg, GenericParam, Signature, Type, Visibility};
 
@@ -27,14 +27,32 @@ impl Parse for Function {
 
 impl ToTokens for Function {
     fn to_tokens(&self, tokens: &mut TokenStream) {
-        self.attributes.iter().for_each(|attribute| attribute.to_tokens(tokens));
-        self.visibility.to_tokens(tokens);
-        self.signature.to_tokens(tokens);
+        self.head_to_tokens(tokens);
         self.body.to_tokens(tokens);
     }
 }
 
 impl Function {
+    fn head_to_tokens(&self, tokens: &mut TokenStream) {
+        self.attributes.iter().for_each(|attribute| attribute.to_tokens(tokens));
+        self.visibility.to_tokens(tokens);
+        self.signature.to_tokens(tokens);
+    }
+
+    /// The function with `item` in front of its body, which stays a block of its own: the item sees
+    /// what the signature sees, and not what the body declares or imports.
+    pub(crate) fn with_inside(&self, item: &TokenStream) -> TokenStream {
+        // A body such as `{ Ok(()) }` would be called braces that are not needed.
+        let mut function = quote!(#[allow(unused_braces)]);
+        self.head_to_tokens(&mut function);
+        let Some(body) = block(self.body.clone()) else { return function };
+        let (inner_attributes, inside) = without_inner_attributes(body);
+        let mut whole = Group::new(Delimiter::Brace, quote!(#inner_attributes #item #inside));
+        whole.set_span(inside.span());
+        whole.to_tokens(&mut function);
+        function
+    }
+
     pub(crate) fn has_body(&self) -> bool {
         self.body.to_string().starts_with('{')
     }
@@ -62,6 +80,33 @@ impl Function {
         });
         declared.collect()
     }
+}
+
+/// The braces themselves, where a `$body:block` of a `macro_rules!` has wrapped them.
+fn block(body: TokenStream) -> Option<Group> {
+    match body.into_iter().next()? {
+        TokenTree::Group(group) if group.delimiter() == Delimiter::None => block(group.stream()),
+        TokenTree::Group(group) => Some(group),
+        _ => None,
+    }
+}
+
+/// The `#![…]` a body begins with, and the body without them. Where there are none it is the very
+/// same group: its spans are those of an error that rustc has told before, and tells only once.
+fn without_inner_attributes(body: Group) -> (TokenStream, Group) {
+    let tokens: Vec<TokenTree> = body.stream().into_iter().collect();
+    let is = |at: usize, sign| matches!(tokens.get(at), Some(TokenTree::Punct(punct)) if punct.as_char() == sign);
+    let mut end = 0;
+    while is(end, '#') && is(end + 1, '!') {
+        end = (end + 3).min(tokens.len());
+    }
+    if end == 0 {
+        return (TokenStream::new(), body);
+    }
+    let (attributes, statements) = tokens.split_at(end);
+    let mut inside = Group::new(Delimiter::Brace, statements.iter().cloned().collect());
+    inside.set_span(body.span());
+    (attributes.iter().cloned().collect(), inside)
 }
 
 /// One parameter of the function.

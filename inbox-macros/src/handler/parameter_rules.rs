@@ -2,13 +2,14 @@
 //! traits the generated code asks for. These rules see what is written, and no two of them see the
 //! same mistake.
 
-use proc_macro2::{Spacing, TokenStream, TokenTree};
+use proc_macro2::{Spacing, TokenTree};
 use quote::ToTokens;
 use syn::{GenericArgument, PathArguments, Type};
 
 use super::check::Candidate;
 use super::input::{Parameter, behind_references};
 use crate::diagnostics::Errors;
+use crate::item::{any_token, mentions};
 
 /// The first parameter is the event.
 pub(super) fn the_event_is_there(candidate: &Candidate, errors: &mut Errors) {
@@ -16,7 +17,8 @@ pub(super) fn the_event_is_there(candidate: &Candidate, errors: &mut Errors) {
     if function.signature.inputs.is_empty() {
         errors.at(
             function.signature.paren_token.span.join(),
-            "an inbox handler takes its event first: write `(event: OrderPlaced, …)`",
+            "an inbox handler takes its event first, then its store's transaction context: write \
+             `(event: OrderPlaced, mut tx: SqliteTx<'_>)`",
         );
     }
 }
@@ -27,6 +29,23 @@ pub(super) fn the_event_comes_first(candidate: &Candidate, errors: &mut Errors) 
         errors.on(
             first.ty,
             "the event comes first: write `(event: OrderPlaced, …)` and this after it",
+        );
+    }
+}
+
+/// The event is not the payload, or what cannot be a struct or an enum.
+pub(super) fn the_event_is_a_type_of_known_size(candidate: &Candidate, errors: &mut Errors) {
+    let Some(event) = candidate.function.parameters().next() else { return };
+    let unsized_type = match behind_references(event.ty) {
+        Type::Slice(_) | Type::TraitObject(_) => true,
+        Type::Path(path) => path.path.is_ident("str"),
+        _ => false,
+    };
+    if unsized_type && !is_mut_reference(event.ty) {
+        errors.on(
+            event.ty,
+            "the first argument is the event: a struct or an enum with `#[integration_event]`; the \
+             payload as it came is `envelope.payload()` of an argument `envelope: &Envelope` after it",
         );
     }
 }
@@ -45,8 +64,8 @@ pub(super) fn the_event_is_owned(candidate: &Candidate, errors: &mut Errors) {
     } else if borrows(behind_references(event.ty)) {
         errors.on(
             event.ty,
-            "the first argument is the event, and an event borrows nothing: put the event first, \
-             and what borrows from the delivery after it",
+            "the first argument is the event, which borrows nothing: write its type, or `&` and its \
+             type, and after it what borrows from the delivery",
         );
     }
 }
@@ -122,11 +141,22 @@ pub(super) fn nothing_else_is_taken_by_mut_reference(candidate: &Candidate, erro
     for parameter in candidate.function.parameters().skip(1) {
         let told = transaction(parameter).is_some() || mentions_impl(parameter.ty);
         if is_mut_reference(parameter.ty) && !told {
-            errors.on(
-                parameter.ty,
-                "the inbox lends nothing by `&mut`: take the store's transaction context by value, \
-                 such as `mut tx: SqliteTx<'_>`, and use it as `&mut *tx`",
-            );
+            errors.on(parameter.ty, told_instead_of_mut(&parameter));
+        }
+    }
+}
+
+fn told_instead_of_mut(parameter: &Parameter<'_>) -> &'static str {
+    match parameter.type_name().as_deref() {
+        Some("State") => {
+            "each run has a clone of its own: take the `State` by value, and keep what changes in \
+             an `Arc<Mutex<…>>`"
+        }
+        Some("Envelope" | "Headers") => "the message is only read: take it by `&`",
+        _ if parameter.is_called_as_ours() => "this is a copy for one run: take it by value",
+        _ => {
+            "the inbox lends nothing by `&mut`: take the store's transaction context by value, \
+             such as `mut tx: SqliteTx<'_>`, and use it as `&mut *tx`"
         }
     }
 }
@@ -139,11 +169,17 @@ fn transaction(parameter: Parameter<'_>) -> Option<String> {
 
 /// Whether the type is called as what the inbox hands to handlers beside the event.
 fn comes_after_the_event(parameter: &Parameter<'_>) -> bool {
-    let borrows = borrows(parameter.ty);
-    match parameter.type_name().as_deref() {
-        Some("State" | "MessageId" | "ConsumerName" | "DeliveryAttempt") => true,
-        Some("Envelope" | "Headers") => borrows,
-        _ => transaction(*parameter).is_some() && borrows,
+    parameter.is_called_as_ours() || transaction(*parameter).is_some() && borrows(parameter.ty)
+}
+
+impl Parameter<'_> {
+    /// Whether the type is called as an argument of the library itself that is no transaction.
+    pub(super) fn is_called_as_ours(&self) -> bool {
+        match self.type_name().as_deref() {
+            Some("State" | "MessageId" | "ConsumerName" | "DeliveryAttempt" | "Deadline") => true,
+            Some("Envelope" | "Headers") => borrows(self.ty),
+            _ => false,
+        }
     }
 }
 
@@ -152,10 +188,7 @@ fn is_mut_reference(ty: &Type) -> bool {
 }
 
 fn mentions_impl(ty: &Type) -> bool {
-    any_token(
-        ty.to_token_stream(),
-        &mut |token, _| matches!(token, TokenTree::Ident(word) if word == "impl"),
-    )
+    mentions(ty.to_token_stream(), "impl")
 }
 
 /// Whether the type has a lifetime other than `'static`, or a reference without one.
@@ -171,22 +204,4 @@ fn borrows(ty: &Type) -> bool {
         }
         _ => false,
     })
-}
-
-/// Whether `found` holds for a token, told with the token after it.
-fn any_token(
-    tokens: TokenStream,
-    found: &mut impl FnMut(&TokenTree, Option<&TokenTree>) -> bool,
-) -> bool {
-    let mut tokens = tokens.into_iter().peekable();
-    while let Some(token) = tokens.next() {
-        let inside = match &token {
-            TokenTree::Group(group) => any_token(group.stream(), found),
-            _ => found(&token, tokens.peek()),
-        };
-        if inside {
-            return true;
-        }
-    }
-    false
 }

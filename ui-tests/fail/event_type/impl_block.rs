@@ -1,5 +1,6 @@
 use inbox::integration_event;
 
+#[derive(serde::Deserialize)]
 struct Stock {}
 
 #[integration_event]

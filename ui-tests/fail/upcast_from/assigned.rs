@@ -4,4 +4,14 @@ use inbox::integration_event;
 #[derive(serde::Deserialize)]
 struct StockReceived {}
 
+#[integration_event(name = "stock.received.v1")]
+#[derive(serde::Deserialize)]
+struct StockReceivedV1 {}
+
+impl From<StockReceivedV1> for StockReceived {
+    fn from(_: StockReceivedV1) -> Self {
+        StockReceived {}
+    }
+}
+
 fn main() {}

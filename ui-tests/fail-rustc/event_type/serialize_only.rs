@@ -1,0 +1,7 @@
+use inbox::integration_event;
+
+#[integration_event]
+#[derive(serde::Serialize)]
+struct StockReceived {}
+
+fn main() {}
