@@ -7,7 +7,8 @@ use tokio::time::{Instant, sleep, timeout_at};
 use crate::backoff::Backoff;
 use crate::duplicate;
 use crate::envelope::Envelope;
-use crate::error::{DispatchError, Failure};
+use crate::error::DispatchError;
+use crate::failure::Failure;
 use crate::inbox::{Core, DEFAULT_SLACK};
 use crate::message_id::MessageId;
 use crate::outcome::Outcome;
@@ -177,7 +178,7 @@ impl<S: InboxStore> Dispatch<'_, S> {
             Ok(()) => self.commit(unit, route).await,
             Err(failure) => match unit.rollback(self.slot).await {
                 // Told instead of the handler's own failure: what it left is not what that says.
-                Err(escape) if !tells_of_the_transaction(&failure) => {
+                Err(escape) if !failure.tells_of_the_transaction() => {
                     Err(Failure::TransactionEscaped { handler: blamed(&failure), escape })
                 }
                 _ => Err(failure),
@@ -285,11 +286,6 @@ pub(crate) fn has_fault<S: InboxStore>(store: &S, failure: &Failure, fault: Faul
 pub(crate) fn from_now(time: Duration) -> Instant {
     const LONG: Duration = Duration::from_secs(60 * 60 * 24 * 365);
     Instant::now() + time.min(LONG)
-}
-
-/// Whether it was found out before the rollback what an earlier handler had done to the transaction.
-fn tells_of_the_transaction(failure: &Failure) -> bool {
-    matches!(failure, Failure::TransactionAborted { .. } | Failure::TransactionEscaped { .. })
 }
 
 /// The handler that a failure of the run names.

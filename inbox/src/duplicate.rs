@@ -1,7 +1,7 @@
 //! A pair that is known: a duplicate, or an id that was used for another message.
 
 use crate::envelope::Envelope;
-use crate::error::Failure;
+use crate::failure::Failure;
 use crate::inbox::{Core, OnIdReuse};
 use crate::message_id::MessageId;
 use crate::outcome::Outcome;

@@ -3,13 +3,11 @@
 use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
-use crate::decode::DecodeError;
-use crate::handler::HandlerError;
+use crate::failure::Failure;
 use crate::message_id::MessageId;
 use crate::permanent::is_marked_permanent;
-use crate::store::{Escape, Fault, Recorded, StoreError};
+use crate::store::{Escape, Fault};
 
 /// An envelope that no retry can mend: which field, and what is wrong with it. Never its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,60 +53,6 @@ struct Inner {
     failure: Failure,
     message_id: Option<MessageId>,
     event_type: String,
-}
-
-/// The failure with its details; each belongs to one [`DispatchErrorKind`].
-#[derive(Debug)]
-pub(crate) enum Failure {
-    InvalidEnvelope(InvalidEnvelope),
-    IdReused {
-        recorded: Recorded,
-        what: &'static str,
-    },
-    Unhandled {
-        consumer: String,
-        known: Vec<&'static str>,
-    },
-    Decode {
-        handler: &'static str,
-        error: DecodeError,
-    },
-    InFlight {
-        waited: Duration,
-    },
-    /// `conflicted`: a serialization failure or deadlock is in it, and a retry may succeed.
-    Handler {
-        handler: &'static str,
-        error: HandlerError,
-        conflicted: bool,
-    },
-    HandlerPanicked {
-        handler: &'static str,
-        text: String,
-    },
-    HandlerTimedOut {
-        handler: &'static str,
-        timeout: Duration,
-    },
-    TransactionAborted {
-        handler: Option<&'static str>,
-    },
-    TransactionEscaped {
-        handler: Option<&'static str>,
-        escape: Escape,
-    },
-    Store(StoreError),
-    DeadlineExceeded {
-        deadline: Duration,
-        ran: bool,
-    },
-    CommitUnknown {
-        cause: Option<StoreError>,
-    },
-    ConsumerAmbiguous {
-        consumers: Vec<&'static str>,
-    },
-    Stopping,
 }
 
 /// The kinds of failure, as in the outcome table of the guarantees.
@@ -244,81 +188,6 @@ impl From<InvalidEnvelope> for DispatchError {
     /// For a message that could not even be read into an envelope.
     fn from(error: InvalidEnvelope) -> Self {
         Self::new(Failure::InvalidEnvelope(error), None, "")
-    }
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Failure::InvalidEnvelope(error) => write!(f, "invalid envelope: {error}"),
-            Failure::IdReused { recorded, what } => write!(
-                f,
-                "the message id was used before with another {what}: {} s ago it was processed \
-                 as `{}`. Two messages share one id; see `ids_unique_per_source` and `on_id_reuse`",
-                recorded.age.as_secs(),
-                recorded.event_type,
-            ),
-            Failure::Unhandled { consumer, known } => write!(
-                f,
-                "consumer `{consumer}` has no handler for this event type; it handles {}",
-                known.join(", "),
-            ),
-            Failure::Decode { handler, error } => {
-                write!(f, "the payload cannot be decoded for handler `{handler}`: {error}")
-            }
-            Failure::InFlight { waited } => {
-                f.write_str("another delivery of the message is being processed")?;
-                match *waited {
-                    Duration::ZERO => Ok(()),
-                    waited => write!(f, ", and was still after {waited:?}"),
-                }
-            }
-            Failure::Handler { handler, error, conflicted: false }
-                if is_marked_permanent(error.as_ref()) =>
-            {
-                write!(f, "handler `{handler}` failed, and said that retrying cannot help")
-            }
-            Failure::Handler { handler, .. } => write!(f, "handler `{handler}` failed"),
-            Failure::HandlerPanicked { handler, text } => {
-                write!(f, "handler `{handler}` panicked: {text}")
-            }
-            Failure::HandlerTimedOut { handler, timeout } => {
-                write!(f, "handler `{handler}` did not end within its timeout of {timeout:?}")
-            }
-            Failure::TransactionAborted { handler } => {
-                f.write_str(handler.map_or("a handler", |_| "handler"))?;
-                if let Some(handler) = handler {
-                    write!(f, " `{handler}`")?;
-                }
-                f.write_str(
-                    " went on after a statement had failed, and the database had aborted the \
-                     transaction; return the error, or confine the statement to a savepoint",
-                )
-            }
-            Failure::TransactionEscaped { handler: Some(handler), escape } => {
-                write!(f, "handler `{handler}` ended the inbox's transaction {escape}")
-            }
-            Failure::TransactionEscaped { handler: None, escape } => {
-                write!(f, "a handler ended the inbox's transaction {escape}")
-            }
-            Failure::Store(error) => write!(f, "the store failed: {error}"),
-            Failure::DeadlineExceeded { deadline, .. } => {
-                write!(
-                    f,
-                    "the store failed: no answer within the dispatch deadline of {deadline:?}"
-                )
-            }
-            Failure::CommitUnknown { .. } => f.write_str(
-                "the commit was sent and its outcome is unknown; the redelivery finds out",
-            ),
-            Failure::ConsumerAmbiguous { consumers } => write!(
-                f,
-                "this inbox runs several consumers; call `inbox.consumer(name)?.dispatch(…)` with \
-                 one of {}",
-                consumers.join(", "),
-            ),
-            Failure::Stopping => f.write_str("the inbox is stopping and takes no more messages"),
-        }
     }
 }
 

@@ -13,6 +13,7 @@ mod duplicate;
 mod envelope;
 mod error;
 mod event;
+mod failure;
 mod handler;
 mod inbox;
 mod link;

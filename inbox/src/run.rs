@@ -7,7 +7,7 @@ use std::time::Instant;
 use futures_util::FutureExt;
 
 use crate::envelope::Envelope;
-use crate::error::Failure;
+use crate::failure::Failure;
 use crate::handler::{Delivery, HandlerFuture, States};
 use crate::message_id::MessageId;
 use crate::registration::{ErasedEvent, HandlerRegistration};

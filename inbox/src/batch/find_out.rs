@@ -11,7 +11,7 @@ use crate::backoff::Backoff;
 use crate::batch_claim::{ClaimedBatch, PairAnswer};
 use crate::dispatch::from_now;
 use crate::duplicate;
-use crate::error::Failure;
+use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::store::{CommitError, Escape, Fault, InboxStore, Recorded, StoreError, UnitOfWork};
 use crate::telemetry;

@@ -10,7 +10,7 @@ use super::group::Group;
 use crate::backoff::Backoff;
 use crate::batch_claim::{BatchClaim, ClaimedBatch, PairAnswer};
 use crate::dispatch::from_now;
-use crate::error::Failure;
+use crate::failure::Failure;
 use crate::store::{Claim, Fault, InboxStore, Recorded, StoreError};
 use crate::telemetry;
 

@@ -9,7 +9,7 @@ use super::Batch;
 use super::group::{Group, Parts};
 use super::open::Open;
 use crate::dispatch::{blamed, from_now, has_fault};
-use crate::error::Failure;
+use crate::failure::Failure;
 use crate::run::{RunContext, run_handlers};
 use crate::store::{Escape, Fault, InboxStore, Standing, StoreError, UnitOfWork};
 
