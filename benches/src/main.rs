@@ -15,7 +15,6 @@ mod duplicates;
 mod message;
 mod nothing;
 mod pgbench;
-mod registry;
 mod report;
 mod rounds;
 mod single;
@@ -30,8 +29,6 @@ enum Bench {
     Duplicates,
     /// What the core takes on a store that does nothing.
     Core,
-    /// 10,000 registrations become an inbox; a step is a `build()`. No server.
-    Registry,
 }
 
 /// Benchmarks on a throwaway PostgreSQL with fsync and synchronous_commit on.
@@ -59,7 +56,6 @@ async fn main() -> anyhow::Result<()> {
         Bench::Dispatch => dispatch::run(arguments.quick).await?,
         Bench::Duplicates => duplicates::run(arguments.quick).await?,
         Bench::Core => core::run(arguments.quick).await?,
-        Bench::Registry => registry::run(arguments.quick).await?,
     };
     report::show(&results, arguments.json)
 }
