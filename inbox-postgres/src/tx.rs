@@ -37,6 +37,7 @@ pub struct PgTx<'a>(&'a mut PgConnection);
 
 impl<'a> FromDelivery<'a> for PgTx<'a> {
     const IS_TRANSACTION: bool = true;
+    const OF_A_BATCH: bool = true;
 
     fn from_delivery(delivery: &mut Delivery<'a>) -> Result<Self, HandlerError> {
         delivery.take_connection().map(PgTx)

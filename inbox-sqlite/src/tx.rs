@@ -73,6 +73,7 @@ impl DerefMut for SqliteTx<'_> {
 
 impl<'a> FromDelivery<'a> for SqliteTx<'a> {
     const IS_TRANSACTION: bool = true;
+    const OF_A_BATCH: bool = true;
 
     fn from_delivery(delivery: &mut Delivery<'a>) -> Result<Self, HandlerError> {
         delivery.take_connection().map(SqliteTx)

@@ -5,7 +5,7 @@ use std::future::Future;
 use crate::event::IntegrationEvent;
 use crate::handler::{Argument, HandlerError, HandlerFuture};
 use crate::names::MAX_CONSUMER_CHARS;
-use crate::registration::{CallFn, HandlerRegistration};
+use crate::registration::{Call, CallFn, HandlerRegistration};
 
 pub use crate::decode::{JsonEvent, decode_json};
 pub use crate::event::decode_versions;
@@ -37,7 +37,7 @@ pub const fn registration<E: IntegrationEvent>(
     let mut i = 0;
     while i < arguments.len() {
         if arguments[i].is_transaction {
-            return HandlerRegistration::of_event::<E>(consumer, name, arguments, call)
+            return HandlerRegistration::of_event::<E>(consumer, name, arguments, Call::Each(call))
                 .in_crate(crate_name);
         }
         i += 1;

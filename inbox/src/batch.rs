@@ -135,7 +135,7 @@ impl<'a, S: InboxStore> Batch<'a, S> {
     /// Runs the members in as few transactions as can be.
     async fn run_together(&mut self) {
         let limit = S::BATCH_LIMIT.max(1);
-        let all: Vec<usize> = (0..self.members.len()).collect();
+        let all = self.order();
         let mut groups: VecDeque<Group> = all.chunks(limit).map(Group::new).collect();
         while let Some(group) = groups.pop_front() {
             if group.members.len() < 2 {
@@ -148,6 +148,23 @@ impl<'a, S: InboxStore> Batch<'a, S> {
                 groups.push_front(next);
             }
         }
+    }
+
+    /// The order of delivery, but for events whose handlers take them in any order: they come together
+    /// where the first of them is.
+    fn order(&self) -> Vec<usize> {
+        let mut order = Vec::with_capacity(self.members.len());
+        let mut gathered: Vec<&Route> = Vec::new();
+        for (i, Member { route, .. }) in self.members.iter().enumerate() {
+            if !route.in_any_order() {
+                order.push(i);
+            } else if !gathered.iter().any(|known| known.is_as(route)) {
+                gathered.push(route);
+                let later = self.members.iter().enumerate().skip(i);
+                order.extend(later.filter(|(_, other)| other.route.is_as(route)).map(|(j, _)| j));
+            }
+        }
+        order
     }
 
     /// What has no answer yet is dispatched, in the order of delivery. A further copy takes the fate of
@@ -204,6 +221,32 @@ impl<'a, S: InboxStore> Batch<'a, S> {
             }
         };
         members.iter().map(claim).collect()
+    }
+
+    /// Where the call ends that begins at `start`: batch handlers take all messages of their event that
+    /// follow each other.
+    fn end_of_call(&self, part: &[usize], start: usize) -> usize {
+        let route = |i: usize| self.members[part[i]].route;
+        let follows = |&i: &usize| route(start).takes_batches() && route(i).is_as(route(start));
+        start + 1 + (start + 1..part.len()).take_while(follows).count()
+    }
+
+    fn calls(&self, members: &[usize]) -> Vec<Vec<usize>> {
+        let (mut calls, mut start) = (Vec::new(), 0);
+        while start < members.len() {
+            let end = self.end_of_call(members, start);
+            calls.push(members[start..end].to_vec());
+            start = end;
+        }
+        calls
+    }
+
+    fn messages(&self, members: &[usize]) -> Vec<(MessageId, &'a Envelope)> {
+        let message = |&member: &usize| {
+            let Member { message_id, envelope, .. } = self.members[member];
+            (message_id, envelope)
+        };
+        members.iter().map(message).collect()
     }
 
     /// The events that were decoded for this run, or those of one more.

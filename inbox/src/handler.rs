@@ -141,6 +141,10 @@ pub trait FromDelivery<'a>: Sized {
     /// Whether this is a store's transaction context, of which a handler takes exactly one.
     const IS_TRANSACTION: bool = false;
 
+    /// Whether it can be made once for a whole batch, because it reads nothing of the message. A batch
+    /// handler takes no others. A transaction context of one's own sets it.
+    const OF_A_BATCH: bool = false;
+
     /// Makes the argument, afresh for every run.
     ///
     /// # Errors
@@ -153,14 +157,18 @@ pub trait FromDelivery<'a>: Sized {
     }
 
     /// Both as a value. Leave it as it is.
-    const ARGUMENT: Argument =
-        Argument { is_transaction: Self::IS_TRANSACTION, requirements: Self::requirements };
+    const ARGUMENT: Argument = Argument {
+        is_transaction: Self::IS_TRANSACTION,
+        of_a_batch: Self::OF_A_BATCH,
+        requirements: Self::requirements,
+    };
 }
 
 /// An argument of a handler, as [`Handler::ARGUMENTS`] lists it.
 #[derive(Clone, Copy, Debug)]
 pub struct Argument {
     pub(crate) is_transaction: bool,
+    pub(crate) of_a_batch: bool,
     pub(crate) requirements: fn(&mut Requirements),
 }
 
@@ -189,6 +197,8 @@ impl<T> Deref for State<T> {
 }
 
 impl<'a, T: StateValue> FromDelivery<'a> for State<T> {
+    const OF_A_BATCH: bool = true;
+
     fn from_delivery(delivery: &mut Delivery<'a>) -> Result<Self, HandlerError> {
         let state = delivery.states.get::<T>().ok_or_else(|| {
             format!("no `State<{0}>`: call `.state(…)` with a `{0}`", type_name::<T>())
@@ -220,6 +230,8 @@ impl<'a> FromDelivery<'a> for MessageId {
 }
 
 impl<'a> FromDelivery<'a> for ConsumerName<'a> {
+    const OF_A_BATCH: bool = true;
+
     fn from_delivery(delivery: &mut Delivery<'a>) -> Result<Self, HandlerError> {
         Ok(ConsumerName(delivery.consumer))
     }
@@ -232,6 +244,8 @@ impl<'a> FromDelivery<'a> for DeliveryAttempt {
 }
 
 impl<'a> FromDelivery<'a> for Deadline {
+    const OF_A_BATCH: bool = true;
+
     fn from_delivery(delivery: &mut Delivery<'a>) -> Result<Self, HandlerError> {
         Ok(Deadline(delivery.deadline))
     }

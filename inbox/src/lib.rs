@@ -5,6 +5,7 @@ pub mod __private;
 mod backoff;
 mod batch;
 mod batch_claim;
+mod batch_handler;
 mod builder;
 mod cloud_events;
 mod decode;
@@ -17,6 +18,7 @@ mod failure;
 mod handler;
 mod inbox;
 mod link;
+mod listing;
 mod message_id;
 mod names;
 mod outcome;
@@ -34,6 +36,7 @@ mod worker;
 
 pub use self::inbox::{Consumer, Inbox, OnIdReuse, UnknownConsumer};
 pub use batch_claim::{BatchClaim, ClaimedBatch, PairAnswer};
+pub use batch_handler::{BatchHandler, Delivered, FromDelivered};
 pub use builder::{BuildError, DEFAULT_CLAIM_WAIT, DEFAULT_PAYLOAD_LIMIT, InboxBuilder, NoStore};
 pub use decode::DecodeError;
 pub use envelope::{Envelope, EnvelopeId, Headers};
@@ -44,11 +47,12 @@ pub use handler::{
     HandlerError, HandlerFuture, Requirements, State, StateValue,
 };
 pub use inbox_macros::{inbox_handler, integration_event};
+pub use listing::Handlers;
 pub use message_id::MessageId;
 pub use outcome::Outcome;
 pub use output::{HandlerOutput, IntoHandlerError};
 pub use permanent::{Permanent, PermanentError, PermanentResult};
-pub use registration::{DEFAULT_HANDLER_TIMEOUT, HandlerRegistration, Handlers, linked_handlers};
+pub use registration::{DEFAULT_HANDLER_TIMEOUT, HandlerRegistration, linked_handlers};
 pub use stop::StopHandle;
 pub use store::{
     Claim, Claimed, CommitError, Escape, Fault, Fingerprint, InboxStore, Recorded, Slot, Standing,

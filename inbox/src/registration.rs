@@ -2,10 +2,10 @@
 
 use std::any::{Any, TypeId};
 use std::fmt;
-use std::ops::Deref;
 use std::panic::Location;
 use std::time::Duration;
 
+use crate::batch_handler::{self, BatchHandler, Item};
 use crate::decode::DecodeError;
 use crate::envelope::Envelope;
 use crate::event::{IntegrationEvent, Upcast, accepted_event_types};
@@ -28,7 +28,16 @@ pub struct HandlerRegistration {
     pub(crate) event_id: fn() -> TypeId,
     pub(crate) arguments: &'static [Argument],
     pub(crate) decode: DecodeFn,
-    pub(crate) call: CallFn,
+    pub(crate) call: Call,
+}
+
+/// How a handler is called.
+#[derive(Clone, Copy)]
+pub(crate) enum Call {
+    /// Once for each message.
+    Each(CallFn),
+    /// Once for many.
+    Batch { call: BatchCallFn, in_any_order: bool },
 }
 
 /// A decoded event on its way from `decode` to `call`.
@@ -36,6 +45,8 @@ pub(crate) type ErasedEvent = Box<dyn Any + Send>;
 type DecodeFn = fn(&Envelope) -> Result<ErasedEvent, DecodeError>;
 /// Runs a handler once, with an event of its type.
 pub(crate) type CallFn = for<'a> fn(ErasedEvent, Delivery<'a>) -> HandlerFuture<'a>;
+/// The same, with events of many messages.
+pub(crate) type BatchCallFn = for<'a> fn(Vec<Item<'a>>, Delivery<'a>) -> HandlerFuture<'a>;
 
 inventory::collect!(HandlerRegistration);
 
@@ -43,7 +54,23 @@ impl HandlerRegistration {
     /// A handler called `name` of `consumer`. Its birthplace is the caller's file and line.
     #[track_caller]
     pub const fn new<H: Handler>(consumer: &'static str, name: &'static str) -> Self {
-        Self::of_event::<H::Event>(consumer, name, H::ARGUMENTS, call::<H>)
+        Self::of_event::<H::Event>(consumer, name, H::ARGUMENTS, Call::Each(call::<H>))
+    }
+
+    /// The same, called once for all messages of its event that follow each other in a batch.
+    #[track_caller]
+    pub const fn batch<H: BatchHandler>(consumer: &'static str, name: &'static str) -> Self {
+        let call = Call::Batch { call: batch_handler::call::<H>, in_any_order: false };
+        Self::of_event::<H::Event>(consumer, name, H::ARGUMENTS, call)
+    }
+
+    /// For a batch handler: called once for all messages of its event in a batch, also where messages of
+    /// other events were delivered between them.
+    pub const fn in_any_order(mut self) -> Self {
+        if let Call::Batch { call, .. } = self.call {
+            self.call = Call::Batch { call, in_any_order: true };
+        }
+        self
     }
 
     /// A handler of `E`. `call` is only given events of this type.
@@ -52,7 +79,7 @@ impl HandlerRegistration {
         consumer: &'static str,
         name: &'static str,
         arguments: &'static [Argument],
-        call: CallFn,
+        call: Call,
     ) -> Self {
         Self {
             consumer,
@@ -182,107 +209,9 @@ impl fmt::Display for HandlerRegistration {
     }
 }
 
-/// The handlers of an inbox, sorted. Printed, they are a table for a log or a terminal:
-///
-/// ```text
-/// consumer        event type               order  handler        timeout  place
-/// orders-service  orders.order-placed.v1       0  reserve_stock  30s      src/stock.rs:14 (crate orders)
-/// ```
-#[derive(Clone, Copy, Debug)]
-pub struct Handlers<'a>(pub(crate) &'a [HandlerRegistration]);
-
-impl<'a> Handlers<'a> {
-    /// One after the other, in their order.
-    pub fn iter(self) -> std::slice::Iter<'a, HandlerRegistration> {
-        self.0.iter()
-    }
-}
-
-impl Deref for Handlers<'_> {
-    type Target = [HandlerRegistration];
-
-    fn deref(&self) -> &[HandlerRegistration] {
-        self.0
-    }
-}
-
-impl<'a> IntoIterator for Handlers<'a> {
-    type Item = &'a HandlerRegistration;
-    type IntoIter = std::slice::Iter<'a, HandlerRegistration>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.iter()
-    }
-}
-
-impl fmt::Display for Handlers<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const HEAD: [&str; 6] = ["consumer", "event type", "order", "handler", "timeout", "place"];
-        const ORDER: usize = 2; // the only number, so the only column that is set to the right
-        let mut rows = vec![HEAD.map(str::to_owned)];
-        rows.extend(self.iter().map(|handler| {
-            let (order, timeout) = (handler.order.to_string(), format!("{:?}", handler.timeout));
-            let names = [handler.consumer, handler.event_type, handler.name].map(str::to_owned);
-            let [consumer, event_type, name] = names;
-            [consumer, event_type, order, name, timeout, handler.birthplace().to_string()]
-        }));
-        let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max();
-        let widths = [0, 1, 2, 3, 4].map(|column| width(column).unwrap_or(0));
-        for row in &rows {
-            for (column, width) in widths.into_iter().enumerate() {
-                let cell = &row[column];
-                match column {
-                    ORDER => write!(f, "{cell:>width$}  ")?,
-                    _ => write!(f, "{cell:<width$}  ")?,
-                }
-            }
-            writeln!(f, "{}", row[widths.len()])?;
-        }
-        Ok(())
-    }
-}
-
 /// Every handler that is linked into this binary, in a fixed order.
 pub fn linked_handlers() -> Vec<HandlerRegistration> {
     let mut linked: Vec<_> = inventory::iter::<HandlerRegistration>().copied().collect();
     linked.sort_by_key(HandlerRegistration::sort_key);
     linked
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::handler::Delivery;
-
-    struct Ping;
-    impl IntegrationEvent for Ping {
-        const EVENT_TYPE: &'static str = "probe.ping.v1";
-        fn decode(_: &Envelope) -> Result<Self, DecodeError> {
-            Ok(Ping)
-        }
-    }
-    impl Handler for Ping {
-        type Event = Ping;
-        fn call<'a>(_: Ping, _: Delivery<'a>) -> HandlerFuture<'a> {
-            Box::pin(std::future::ready(Ok(())))
-        }
-    }
-
-    #[test]
-    fn handlers_print_as_a_table_with_their_birthplaces() {
-        let handlers = [
-            HandlerRegistration::new::<Ping>("a", "first").with_order(-1),
-            HandlerRegistration::new::<Ping>("a-longer-one", "second").in_crate("probe"),
-        ];
-        let table = Handlers(&handlers).to_string();
-        let lines: Vec<_> = table.lines().collect();
-        assert_eq!(lines[0], "consumer      event type     order  handler  timeout  place");
-        assert!(
-            lines[1].starts_with("a             probe.ping.v1     -1  first    30s      inbox/src")
-        );
-        assert!(
-            lines[2].starts_with("a-longer-one  probe.ping.v1      0  second   30s      inbox/src")
-        );
-        assert!(lines[2].ends_with(" (crate probe)"));
-    }
 }

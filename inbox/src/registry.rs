@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::sync::Semaphore;
 
-use crate::registration::HandlerRegistration;
+use crate::registration::{Call, HandlerRegistration};
 
 /// The handlers this inbox runs, by consumer and event type.
 #[derive(Debug)]
@@ -31,6 +31,27 @@ pub(crate) struct Route {
     pub(crate) run_limit: Duration,
     /// How long the slowest of them may run.
     pub(crate) statement_limit: Duration,
+}
+
+impl Route {
+    /// Whether its handlers are called once for many messages.
+    pub(crate) fn takes_batches(&self) -> bool {
+        self.handlers.iter().all(|handler| matches!(handler.call, Call::Batch { .. }))
+    }
+
+    /// Whether they do not mind what was delivered in between.
+    pub(crate) fn in_any_order(&self) -> bool {
+        let any = |handler: &HandlerRegistration| {
+            matches!(handler.call, Call::Batch { in_any_order: true, .. })
+        };
+        self.handlers.iter().all(any)
+    }
+
+    /// Whether both are handled by the same handlers: those of one event, or of versions of it.
+    pub(crate) fn is_as(&self, other: &Route) -> bool {
+        let event_id = |route: &Route| route.handlers.first().map(|handler| (handler.event_id)());
+        event_id(self) == event_id(other)
+    }
 }
 
 impl Registry {

@@ -6,11 +6,12 @@ use std::time::Instant;
 
 use futures_util::FutureExt;
 
+use crate::batch_handler::Delivered;
 use crate::envelope::Envelope;
 use crate::failure::Failure;
 use crate::handler::{Delivery, HandlerFuture, States};
 use crate::message_id::MessageId;
-use crate::registration::{ErasedEvent, HandlerRegistration};
+use crate::registration::{Call, ErasedEvent, HandlerRegistration};
 use crate::registry::Route;
 use crate::store::{Standing, UnitOfWork};
 
@@ -47,25 +48,72 @@ pub(crate) async fn run_handlers<U: UnitOfWork>(
     events: Vec<ErasedEvent>,
     context: RunContext<'_>,
 ) -> Result<(), Failure> {
-    let RunContext { envelope, message_id, states, deadline } = context;
+    let RunContext { envelope, message_id, .. } = context;
     let mut earlier = None;
     for (handler, event) in route.handlers.iter().zip(events) {
         if let Some(earlier) = earlier.replace(handler.name) {
             prove(unit, earlier).await?;
         }
-        let delivery = Delivery {
-            connection: Some(unit.connection()),
-            envelope,
-            message_id,
-            consumer: handler.consumer,
-            deadline: Instant::now()
-                .checked_add(handler.timeout)
-                .map_or(deadline, |end| end.min(deadline)),
-            states,
+        let delivery = delivery(unit, handler, context);
+        let start = |delivery| match handler.call {
+            Call::Each(call) => call(event, delivery),
+            Call::Batch { call, .. } => {
+                call(vec![Delivered { event, message_id, envelope }], delivery)
+            }
         };
-        run_one(handler, event, delivery).await?;
+        run_one(handler, start, delivery).await?;
     }
     Ok(())
+}
+
+/// Runs batch handlers in order, each once for all of the messages; at least one. `events` are each
+/// message's.
+pub(crate) async fn run_batch_handlers<'a, U: UnitOfWork>(
+    unit: &mut U,
+    route: &Route,
+    messages: &[(MessageId, &'a Envelope)],
+    events: Vec<Vec<ErasedEvent>>,
+    (states, deadline): (&'a States, Instant),
+) -> Result<(), Failure> {
+    let Some(&(message_id, envelope)) = messages.first() else { return Ok(()) };
+    let mut events: Vec<_> = events.into_iter().map(Vec::into_iter).collect();
+    let mut earlier = None;
+    for handler in &route.handlers {
+        if let Some(earlier) = earlier.replace(handler.name) {
+            prove(unit, earlier).await?;
+        }
+        let its = events.iter_mut().zip(messages).filter_map(|(events, message)| {
+            let (message_id, envelope) = *message;
+            Some(Delivered { event: events.next()?, message_id, envelope })
+        });
+        let its: Vec<_> = its.collect();
+        let context = RunContext { envelope, message_id, states, deadline };
+        let delivery = delivery(unit, handler, context);
+        let start = |delivery| match handler.call {
+            Call::Batch { call, .. } => call(its, delivery),
+            Call::Each(_) => Box::pin(std::future::ready(Err("takes one message".into()))) as _,
+        };
+        run_one(handler, start, delivery).await?;
+    }
+    Ok(())
+}
+
+fn delivery<'r, U: UnitOfWork>(
+    unit: &'r mut U,
+    handler: &HandlerRegistration,
+    context: RunContext<'r>,
+) -> Delivery<'r> {
+    let RunContext { envelope, message_id, states, deadline } = context;
+    Delivery {
+        connection: Some(unit.connection()),
+        envelope,
+        message_id,
+        consumer: handler.consumer,
+        deadline: Instant::now()
+            .checked_add(handler.timeout)
+            .map_or(deadline, |end| end.min(deadline)),
+        states,
+    }
 }
 
 /// Proves that `handler` has left the transaction as it was lent it.
@@ -78,12 +126,12 @@ async fn prove<U: UnitOfWork>(unit: &mut U, handler: &'static str) -> Result<(),
     }
 }
 
-async fn run_one(
+async fn run_one<'r>(
     handler: &HandlerRegistration,
-    event: ErasedEvent,
-    delivery: Delivery<'_>,
+    start: impl FnOnce(Delivery<'r>) -> HandlerFuture<'r>,
+    delivery: Delivery<'r>,
 ) -> Result<(), Failure> {
-    let start = AssertUnwindSafe(|| (handler.call)(event, delivery));
+    let start = AssertUnwindSafe(|| start(delivery));
     let mut running = catch_unwind(start).map_err(|panic| panicked(handler, panic))?;
     let bounded = AssertUnwindSafe(&mut running).catch_unwind();
     let ended = match tokio::time::timeout(handler.timeout, bounded).await {

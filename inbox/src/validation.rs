@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use crate::event::Upcast;
 use crate::handler::{Requirement, Requirements, States};
 use crate::names::{consumer_problem, event_type_problem};
-use crate::registration::HandlerRegistration;
+use crate::registration::{Call, HandlerRegistration};
 use crate::registry::Registry;
 
 /// What the application expects of the registry.
@@ -115,6 +115,7 @@ pub(crate) fn faults(registry: &Registry) -> Vec<String> {
     }
     for handler in handlers.iter().filter(|handler| !handler.upcasts.is_empty()) {
         problems.extend(upcast_cycle(handler));
+        problems.extend(of_one_message(handler));
     }
     for table in registry.consumers() {
         let mut routes: Vec<_> = table.routes().collect();
@@ -141,8 +142,45 @@ fn clashes(event_type: &str, handlers: &[HandlerRegistration]) -> Vec<String> {
     if let Some((first, rest)) = handlers.split_first() {
         let other = rest.iter().find(|other| (other.event_id)() != (first.event_id)());
         problems.extend(other.map(|other| two_readings(event_type, first, other)));
+        let other = rest.iter().find(|other| takes_batches(other) != takes_batches(first));
+        problems.extend(other.map(|other| two_ways_of_calling(event_type, first, other)));
     }
     problems
+}
+
+/// A batch handler whose argument is made of one message.
+fn of_one_message(handler: &HandlerRegistration) -> Option<String> {
+    let of_one =
+        takes_batches(handler) && handler.arguments.iter().any(|argument| !argument.of_a_batch);
+    of_one.then(|| {
+        format!(
+            "batch handler `{}` at {} takes an argument that is made of one message, and has many: take \
+             `Vec<Delivered<'_, …>>`, which has each message beside its event",
+            handler.name,
+            handler.birthplace(),
+        )
+    })
+}
+
+fn takes_batches(handler: &HandlerRegistration) -> bool {
+    matches!(handler.call, Call::Batch { .. })
+}
+
+fn two_ways_of_calling(
+    event_type: &str,
+    a: &HandlerRegistration,
+    b: &HandlerRegistration,
+) -> String {
+    let (many, one) = if takes_batches(a) { (a, b) } else { (b, a) };
+    format!(
+        "consumer `{}` handles `{event_type}` both in batches and one by one: batch handler `{}` at {} and \
+         handler `{}` at {}. Let both take `Vec`s with `batch`, or none; or give one a consumer of its own",
+        a.consumer,
+        many.name,
+        many.birthplace(),
+        one.name,
+        one.birthplace(),
+    )
 }
 
 fn registered_twice(a: &HandlerRegistration, b: &HandlerRegistration) -> String {

@@ -22,6 +22,7 @@ mod held;
 pub mod histories;
 mod logs;
 mod obey;
+mod obey_many;
 mod plan;
 mod probe;
 pub mod rows;
@@ -37,6 +38,7 @@ pub use harness::{Connection, Connections, Features, Harness, Nested, StoreOptio
 pub use held::Held;
 pub use logs::Logs;
 pub use obey::{Obey, Refusal};
+pub use obey_many::{ObeyMany, Order};
 pub use plan::{ClaimFault, CommitFault, Injected, Plan};
 pub use probe::Probe;
 pub use suite::block_on;

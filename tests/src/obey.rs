@@ -63,10 +63,11 @@ impl<'a> FromDelivery<'a> for Checked {
 }
 
 /// The transaction context of any store.
-struct Writer<'a, H: Harness>(&'a mut Connection<H>);
+pub(crate) struct Writer<'a, H: Harness>(pub(crate) &'a mut Connection<H>);
 
 impl<'a, H: Harness> FromDelivery<'a> for Writer<'a, H> {
     const IS_TRANSACTION: bool = true;
+    const OF_A_BATCH: bool = true;
 
     fn from_delivery(delivery: &mut Delivery<'a>) -> Result<Self, HandlerError> {
         delivery.take_connection().map(Writer)
@@ -104,7 +105,7 @@ impl<H: Harness, const N: usize> Handler for Obey<H, N> {
     }
 }
 
-async fn write_effect<H: Harness>(
+pub(crate) async fn write_effect<H: Harness>(
     connection: &mut Connection<H>,
     handler: impl Display,
     message: &str,
@@ -112,17 +113,17 @@ async fn write_effect<H: Harness>(
     H::execute(connection, format!("INSERT INTO effects VALUES ('{handler}', '{message}')")).await
 }
 
-struct Run<'r, H: Harness> {
-    connection: &'r mut Connection<H>,
-    probe: &'r Probe,
-    id: MessageId,
-    consumer: &'r str,
-    deadline: Instant,
-    number: usize,
+pub(crate) struct Run<'r, H: Harness> {
+    pub(crate) connection: &'r mut Connection<H>,
+    pub(crate) probe: &'r Probe,
+    pub(crate) id: MessageId,
+    pub(crate) consumer: &'r str,
+    pub(crate) deadline: Instant,
+    pub(crate) number: usize,
 }
 
 impl<H: Harness> Run<'_, H> {
-    async fn end(&mut self, end: End) -> Result<(), HandlerError> {
+    pub(crate) async fn end(&mut self, end: End) -> Result<(), HandlerError> {
         match end {
             End::Wait(then) => {
                 self.probe.wait_at_the_gate().await;

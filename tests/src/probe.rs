@@ -14,6 +14,7 @@ pub struct Probe(Arc<Inner>);
 struct Inner {
     starts: Mutex<BTreeMap<(String, usize), u32>>,
     order: Mutex<Vec<(usize, String)>>,
+    calls: Mutex<Vec<usize>>,
     extracted: AtomicU32,
     mended: AtomicBool,
     mended_messages: Mutex<BTreeSet<String>>,
@@ -26,6 +27,7 @@ impl Default for Inner {
         Self {
             starts: Mutex::default(),
             order: Mutex::default(),
+            calls: Mutex::default(),
             extracted: AtomicU32::new(0),
             mended: AtomicBool::new(false),
             mended_messages: Mutex::default(),
@@ -56,6 +58,11 @@ impl Probe {
     /// The messages whose handlers were started, in that order.
     pub fn messages(&self) -> Vec<String> {
         self.0.order.lock().unwrap().iter().map(|(_, message)| message.clone()).collect()
+    }
+
+    /// With how many messages batch handlers were called, in that order.
+    pub fn calls(&self) -> Vec<usize> {
+        self.0.calls.lock().unwrap().clone()
     }
 
     /// How often the arguments were made.
@@ -89,6 +96,10 @@ impl Probe {
     pub(crate) fn started(&self, handler: usize, message: &str) {
         *self.0.starts.lock().unwrap().entry((message.to_owned(), handler)).or_default() += 1;
         self.0.order.lock().unwrap().push((handler, message.to_owned()));
+    }
+
+    pub(crate) fn called(&self, messages: usize) {
+        self.0.calls.lock().unwrap().push(messages);
     }
 
     pub(crate) fn count_extraction(&self) {

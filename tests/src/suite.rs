@@ -75,6 +75,16 @@ macro_rules! suite {
                 a_batch_with_a_poison_dropped_at_any_await_is_exactly_once,
                 a_stopping_inbox_takes_no_more_batches_and_finishes_what_runs,
             }
+            batch::handlers: {
+                a_batch_handler_is_called_once_for_messages_that_follow_each_other,
+                a_batch_handler_in_any_order_is_called_once_for_a_batch,
+                a_single_message_is_a_batch_of_one,
+                a_batch_handler_that_fails_is_called_with_fewer_until_the_poison_is_named,
+                a_batch_handler_skips_what_was_processed_and_takes_the_rest,
+                several_batch_handlers_of_one_event_run_in_their_order,
+                batch_handlers_and_others_of_one_event_in_one_consumer_are_refused_at_build,
+                a_batch_handler_that_takes_one_message_as_an_argument_is_refused_at_build,
+            }
             batch::lane: {
                 a_batch_waits_for_its_turn_without_a_connection,
                 a_batch_that_waits_too_long_is_dispatched_one_by_one,

@@ -53,9 +53,9 @@ impl Parts {
         Self(members.chunks(size).map(<[usize]>::to_vec).collect())
     }
 
-    /// A part for each message, for a mark that costs nothing.
-    pub(super) fn single(members: &[usize]) -> Self {
-        Self(members.iter().map(|&member| vec![member]).collect())
+    /// A part for each call of the handlers, for a mark that costs nothing.
+    pub(super) fn of_calls(calls: Vec<Vec<usize>>) -> Self {
+        Self(calls.into())
     }
 
     pub(super) fn next(&mut self) -> Option<Vec<usize>> {

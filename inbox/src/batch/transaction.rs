@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 
-use super::Batch;
 use super::group::{Group, Parts};
 use super::open::Open;
+use super::{Batch, Member};
 use crate::dispatch::{blamed, from_now, has_fault};
 use crate::failure::Failure;
-use crate::run::{RunContext, run_handlers};
+use crate::run::{RunContext, run_batch_handlers, run_handlers};
 use crate::store::{Escape, Fault, InboxStore, Standing, StoreError, UnitOfWork};
 
 /// A run of some members that failed.
@@ -62,25 +62,48 @@ impl<S: InboxStore> Batch<'_, S> {
         }
     }
 
-    /// Runs members one after the other; the first failure stops the rest.
+    /// Runs members in their order, call by call; the first failure stops the rest.
     async fn run_part(&mut self, unit: &mut S::Unit, part: &[usize]) -> Result<(), Stumble> {
-        for (i, &member) in part.iter().enumerate() {
-            if let Err(failure) = self.run_member(unit, member).await {
-                return Err(self.stumble(i..i + 1, &failure));
-            }
+        let mut start = 0;
+        while start < part.len() {
+            let call = start..self.end_of_call(part, start);
+            self.run_call(unit, &part[call.clone()], call.clone()).await?;
+            start = call.end;
         }
         Ok(())
     }
 
-    async fn run_member(&mut self, unit: &mut S::Unit, member: usize) -> Result<(), Failure> {
-        let events = self.take_events(member)?;
-        let (slack, states) = (self.slack, &self.core.states);
-        let member = &mut self.members[member];
-        member.ran = true;
-        let (envelope, message_id, route) = (member.envelope, member.message_id, member.route);
-        let deadline = from_now(route.run_limit.saturating_add(slack)).into_std();
-        run_handlers(unit, route, events, RunContext { envelope, message_id, states, deadline })
-            .await
+    /// Runs the handlers of members that they take together.
+    async fn run_call(
+        &mut self,
+        unit: &mut S::Unit,
+        members: &[usize],
+        call: Range<usize>,
+    ) -> Result<(), Stumble> {
+        let mut events = Vec::with_capacity(members.len());
+        for (i, &member) in (call.start..).zip(members) {
+            match self.take_events(member) {
+                Ok(its) => events.push(its),
+                Err(failure) => return Err(self.stumble(i..i + 1, &failure)),
+            }
+            self.members[member].ran = true;
+        }
+        let Some(&first) = members.first() else { return Ok(()) };
+        let Member { route, envelope, message_id, .. } = self.members[first];
+        let states = &self.core.states;
+        let deadline = from_now(route.run_limit.saturating_add(self.slack)).into_std();
+        let ran = match (events.len(), events.pop()) {
+            (1, Some(events)) => {
+                let context = RunContext { envelope, message_id, states, deadline };
+                run_handlers(unit, route, events, context).await
+            }
+            (_, last) => {
+                events.extend(last);
+                let messages = self.messages(members);
+                run_batch_handlers(unit, route, &messages, events, (states, deadline)).await
+            }
+        };
+        ran.map_err(|failure| self.stumble(call, &failure))
     }
 
     fn stumble(&self, call: Range<usize>, failure: &Failure) -> Stumble {
@@ -135,7 +158,10 @@ impl<S: InboxStore> Batch<'_, S> {
             let lost = Lost { kept: Vec::new(), in_doubt, left, handler: None };
             return self.give_up(unit, group, lost, doubt).await;
         }
-        let mut parts = if S::EMBEDDED { Parts::single(rest) } else { Parts::new(rest) };
+        let mut parts = match S::EMBEDDED {
+            true => Parts::of_calls(self.calls(rest)),
+            false => Parts::new(rest),
+        };
         while let Some(mut part) = parts.next() {
             let Err(stumble) = self.run_marked(&mut unit, &mut part).await else {
                 kept.extend(part);

@@ -5,6 +5,7 @@ pub mod claims;
 pub mod commit;
 pub mod copies;
 pub mod dropped;
+pub mod handlers;
 pub mod lane;
 pub mod mixed;
 pub mod poison;
