@@ -99,6 +99,21 @@ fn a_handler_with_everything_lists_its_arguments_and_calls_with_them() {
 }
 
 #[test]
+fn a_batch_handler_takes_its_events_in_one_vec() {
+    insta::assert_snapshot!(pretty(inbox_handler(
+        quote!(consumer = "orders-service", batch = "any-order"),
+        quote! {
+            async fn project(
+                events: Vec<Delivered<'_, OrderPlaced>>,
+                mut tx: PgTx<'_>,
+            ) -> Result<(), StockError> {
+                Ok(())
+            }
+        },
+    )));
+}
+
+#[test]
 fn an_event_becomes_an_impl() {
     insta::assert_snapshot!(pretty(integration_event(
         TokenStream::new(),

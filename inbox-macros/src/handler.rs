@@ -1,6 +1,7 @@
 //! `#[inbox_handler]`: arguments and input are read, checked, and expanded, or fall back.
 
 mod arguments;
+mod batch;
 mod check;
 mod expand;
 mod fallback;

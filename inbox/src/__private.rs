@@ -5,8 +5,9 @@ use std::future::Future;
 use crate::event::IntegrationEvent;
 use crate::handler::{Argument, HandlerError, HandlerFuture};
 use crate::names::MAX_CONSUMER_CHARS;
-use crate::registration::{Call, CallFn, HandlerRegistration};
+use crate::registration::{BatchCallFn, Call, CallFn, HandlerRegistration};
 
+pub use crate::batch_handler::batch;
 pub use crate::decode::{JsonEvent, decode_json};
 pub use crate::event::decode_versions;
 pub use crate::handler::FromDelivery;
@@ -26,7 +27,6 @@ pub fn boxed<'run>(
 /// The record of an annotated handler of `E`. `track_caller` makes the handler's name its
 /// birthplace. Ends the compilation of a handler that takes no transaction context.
 #[track_caller]
-#[expect(clippy::panic, reason = "ends a compilation")]
 pub const fn registration<E: IntegrationEvent>(
     consumer: &'static str,
     name: &'static str,
@@ -34,11 +34,32 @@ pub const fn registration<E: IntegrationEvent>(
     arguments: &'static [Argument],
     call: CallFn,
 ) -> HandlerRegistration {
+    let call = Call::Each(call);
+    a_transaction_is_among(arguments);
+    HandlerRegistration::of_event::<E>(consumer, name, arguments, call).in_crate(crate_name)
+}
+
+/// The same of a batch handler.
+#[track_caller]
+pub const fn batch_registration<E: IntegrationEvent>(
+    consumer: &'static str,
+    name: &'static str,
+    crate_name: &'static str,
+    arguments: &'static [Argument],
+    call: BatchCallFn,
+) -> HandlerRegistration {
+    let call = Call::Batch { call, in_any_order: false };
+    a_transaction_is_among(arguments);
+    HandlerRegistration::of_event::<E>(consumer, name, arguments, call).in_crate(crate_name)
+}
+
+#[track_caller]
+#[expect(clippy::panic, reason = "ends a compilation")]
+const fn a_transaction_is_among(arguments: &[Argument]) {
     let mut i = 0;
     while i < arguments.len() {
         if arguments[i].is_transaction {
-            return HandlerRegistration::of_event::<E>(consumer, name, arguments, Call::Each(call))
-                .in_crate(crate_name);
+            return;
         }
         i += 1;
     }
@@ -63,6 +84,19 @@ pub const fn check_no_second_transaction(are_transactions: &[bool]) {
             );
         }
         i += 1;
+    }
+}
+
+/// Ends the compilation of a batch handler with an argument that is made of one message.
+#[track_caller]
+#[expect(clippy::panic, reason = "ends a compilation")]
+pub const fn check_of_a_batch(of_a_batch: bool) {
+    if !of_a_batch {
+        panic!(
+            "this argument is made of one message, and a batch has many: take \
+             `Vec<Delivered<'_, OrderPlaced>>`, which has each beside its event; an argument of your own \
+             that reads no message says so with `const OF_A_BATCH: bool = true`"
+        );
     }
 }
 

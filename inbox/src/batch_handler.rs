@@ -1,6 +1,5 @@
 //! Handlers that take many messages at once.
 
-use std::any::Any;
 use std::fmt;
 use std::ops::Deref;
 
@@ -8,7 +7,7 @@ use crate::envelope::Envelope;
 use crate::event::IntegrationEvent;
 use crate::handler::{Argument, Delivery, HandlerError, HandlerFuture};
 use crate::message_id::MessageId;
-use crate::registration::ErasedEvent;
+use crate::registration::{ErasedEvent, downcast};
 
 /// A handler that is called once for many messages: what `#[inbox_handler(…, batch)]` generates, and what
 /// is given to [`HandlerRegistration::batch`](crate::HandlerRegistration::batch).
@@ -87,14 +86,14 @@ pub trait FromDelivered<'a, E>: Sized {
 }
 
 #[diagnostic::do_not_recommend]
-impl<E: IntegrationEvent> FromDelivered<'_, E> for E {
+impl<E> FromDelivered<'_, E> for E {
     fn from_delivered(delivered: Delivered<'_, E>) -> Self {
         delivered.event
     }
 }
 
 #[diagnostic::do_not_recommend]
-impl<'a, E: IntegrationEvent> FromDelivered<'a, E> for Delivered<'a, E> {
+impl<'a, E> FromDelivered<'a, E> for Delivered<'a, E> {
     fn from_delivered(delivered: Self) -> Self {
         delivered
     }
@@ -108,17 +107,22 @@ pub(crate) fn call<'a, H: BatchHandler>(
     items: Vec<Item<'a>>,
     delivery: Delivery<'a>,
 ) -> HandlerFuture<'a> {
-    let events: Result<Vec<_>, HandlerError> = items.into_iter().map(read::<H::Event>).collect();
-    match events {
+    match batch::<H::Event, Delivered<'_, H::Event>>(items) {
         Ok(events) => H::call(events, delivery),
-        Err(error) => Box::pin(std::future::ready(Err(error))),
+        Err(foreign) => Box::pin(std::future::ready(Err(foreign))),
     }
 }
 
-fn read<E: Any>(item: Item<'_>) -> Result<Delivered<'_, E>, HandlerError> {
-    let Delivered { event, message_id, envelope } = item;
-    match event.downcast::<E>() {
-        Ok(event) => Ok(Delivered { event: *event, message_id, envelope }),
-        Err(_) => Err("an event of another handler".into()),
-    }
+/// The events, each as the handler takes it.
+///
+/// # Errors
+/// An event of another type.
+pub fn batch<'a, E: 'static, T: FromDelivered<'a, E>>(
+    items: Vec<Item<'a>>,
+) -> Result<Vec<T>, HandlerError> {
+    let read = |Delivered { event, message_id, envelope }: Item<'a>| {
+        let event = downcast(event)?;
+        Ok(T::from_delivered(Delivered { event, message_id, envelope }))
+    };
+    items.into_iter().map(read).collect()
 }

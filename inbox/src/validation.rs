@@ -115,8 +115,8 @@ pub(crate) fn faults(registry: &Registry) -> Vec<String> {
     }
     for handler in handlers.iter().filter(|handler| !handler.upcasts.is_empty()) {
         problems.extend(upcast_cycle(handler));
-        problems.extend(of_one_message(handler));
     }
+    problems.extend(handlers.iter().filter_map(of_one_message));
     for table in registry.consumers() {
         let mut routes: Vec<_> = table.routes().collect();
         routes.sort_unstable_by_key(|(event_type, _)| *event_type);

@@ -36,6 +36,7 @@ macro_rules! suite {
                 a_message_that_leaks_a_savepoint_and_fails_is_isolated,
                 a_message_that_ends_the_transaction_is_isolated_whatever_it_then_does,
                 an_innocent_message_is_never_blamed_for_an_aborted_transaction,
+                of_a_message_whose_second_handler_fails_nothing_is_left_of_the_first,
                 ten_poisons_of_100_of_every_kind_are_isolated,
                 a_batch_of_poisons_only_is_answered_one_by_one,
             }

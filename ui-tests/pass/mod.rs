@@ -1,5 +1,6 @@
 pub(crate) mod arguments;
 mod attributes;
+mod batch;
 mod consts;
 mod events;
 mod keys;

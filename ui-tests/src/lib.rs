@@ -48,6 +48,7 @@ impl DerefMut for FakeTx<'_> {
 
 impl<'a> FromDelivery<'a> for FakeTx<'a> {
     const IS_TRANSACTION: bool = true;
+    const OF_A_BATCH: bool = true;
 
     fn from_delivery(delivery: &mut Delivery<'a>) -> Result<Self, HandlerError> {
         delivery.take_connection().map(FakeTx)

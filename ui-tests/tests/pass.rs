@@ -33,6 +33,7 @@ fn every_handler_is_registered_as_it_is_written() {
                 "with_inner_attributes",
             ],
         ),
+        ("batches", vec!["by_a_macro", "plain", "with_a_lifetime", "with_messages"]),
         ("keys", vec!["early", "usual", "late"]),
         ("macro_rules", vec!["first", "second", "with_body"]),
         ("names", vec!["type", "r"]),

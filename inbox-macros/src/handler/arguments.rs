@@ -8,7 +8,7 @@ use crate::argument_rules::{literal, parsed};
 use crate::arguments::{Argument, Arguments};
 use crate::duration::milliseconds;
 
-pub(crate) const KEYS: [&str; 4] = ["consumer", "timeout", "order", "crate"];
+pub(crate) const KEYS: [&str; 5] = ["consumer", "timeout", "order", "batch", "crate"];
 
 /// The value of `consumer`.
 pub(crate) enum Consumer {

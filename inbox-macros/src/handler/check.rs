@@ -4,6 +4,7 @@ use proc_macro2::Span;
 use quote::ToTokens;
 
 use super::arguments::{self, Consumer, KEYS};
+use super::batch::{self, Batch};
 use super::input::Function;
 use super::parameter_rules as parameters;
 use crate::argument_rules::{
@@ -28,6 +29,7 @@ pub(super) struct Handler<'c> {
     pub(super) consumer: Consumer,
     pub(super) timeout_ms: Option<u64>,
     pub(super) order: Option<i32>,
+    pub(super) batch: Option<Batch>,
     pub(super) function: &'c Function,
 }
 
@@ -42,6 +44,7 @@ const RULES: &[Rule] = &[
     the_consumer_is_a_name,
     the_timeout_is_a_duration,
     the_order_is_a_number,
+    batch::the_batch_is_in_some_order,
     the_inbox_is_found,
     the_function_is_async,
     the_function_is_safe_rust,
@@ -49,6 +52,8 @@ const RULES: &[Rule] = &[
     the_function_is_concrete,
     the_function_has_a_body,
     parameters::the_event_is_there,
+    batch::a_batch_is_a_vec,
+    batch::no_argument_is_of_one_message,
     parameters::the_event_comes_first,
     parameters::the_event_is_a_type_of_known_size,
     parameters::the_event_is_owned,
@@ -72,6 +77,7 @@ pub(super) fn check(candidate: &Candidate) -> Result<Handler<'_>, Errors> {
             timeout_ms: arguments::timeout(arguments)
                 .and_then(|text| milliseconds(&text.value()).ok()),
             order: arguments::order(arguments),
+            batch: batch::batch(arguments),
             function,
         }),
         _ => Err(errors),
@@ -96,7 +102,7 @@ fn every_argument_ends_at_a_comma(candidate: &Candidate, errors: &mut Errors) {
     commas_stand_between(&candidate.arguments, errors);
 }
 
-/// There is no key but `consumer`, `timeout`, `order` and `crate`.
+/// There is no key but `consumer`, `timeout`, `order`, `batch` and `crate`.
 fn every_key_is_known(candidate: &Candidate, errors: &mut Errors) {
     keys_are_known(&candidate.arguments, &KEYS, errors);
 }

@@ -7,6 +7,7 @@ use syn::spanned::Spanned;
 use syn::{ReturnType, Type};
 
 use super::arguments::Consumer;
+use super::batch::{self, Batch};
 use super::check::Handler;
 use super::input::{Function, peeled};
 
@@ -37,11 +38,12 @@ fn from(place: Span) -> Ident {
 /// would say so beside the one thing that matters, that there is no free function of this name.
 pub(super) fn expand(handler: &Handler<'_>) -> TokenStream {
     let function = handler.function;
-    let types = parameter_types(function);
+    let types = parameter_types(handler);
     let (event, arguments) = match types.split_first() {
         Some((event, arguments)) => (event.clone(), arguments),
         None => (TokenStream::new(), &[][..]),
     };
+    let of_a_batch = handler.batch.map(|_| all_are_of_a_batch(arguments));
     let private = handler.inbox.written();
     let no_second_transaction = no_second_transaction(function, arguments);
     let registration = registration(handler, &event, arguments);
@@ -50,6 +52,7 @@ pub(super) fn expand(handler: &Handler<'_>) -> TokenStream {
             use #private::__private as __inbox;
             use __inbox::FromDelivery as __From;
             #no_second_transaction
+            #of_a_batch
             __inbox::inventory::submit! { #registration }
         };
     })
@@ -67,6 +70,15 @@ fn no_second_transaction(function: &Function, arguments: &[TokenStream]) -> Toke
         quote_spanned! {place=>
             #inbox::check_no_second_transaction(&[#(<#seen as __From<'_>>::IS_TRANSACTION),*]);
         }
+    });
+    checks.collect()
+}
+
+/// Has rustc check that each argument of a batch handler can be made for many messages.
+fn all_are_of_a_batch(arguments: &[TokenStream]) -> TokenStream {
+    let checks = arguments.iter().map(|ty| {
+        let (inbox, from) = (inbox(ty.span()), from(ty.span()));
+        quote_spanned!(ty.span()=> #inbox::check_of_a_batch(<#ty as #from<'_>>::OF_A_BATCH);)
     });
     checks.collect()
 }
@@ -98,8 +110,13 @@ fn registration(
         .map(|ms| quote!(.with_timeout(::core::time::Duration::from_millis(#ms))));
     // The record's birthplace is where this call stands: at the function's name.
     let inbox = inbox(name.span());
+    let made = match handler.batch {
+        None => quote_spanned!(name.span()=> registration),
+        Some(_) => quote_spanned!(name.span()=> batch_registration),
+    };
+    let any_order = (handler.batch == Some(Batch::InAnyOrder)).then(|| quote!(.in_any_order()));
     let record = quote_spanned! {name.span()=>
-        #inbox::registration::<#event>(
+        #inbox::#made::<#event>(
             #consumer,
             #written,
             ::core::env!("CARGO_PKG_NAME"),
@@ -107,7 +124,7 @@ fn registration(
             #call,
         )
     };
-    quote!(#record #order #timeout)
+    quote!(#record #any_order #order #timeout)
 }
 
 /// Makes the arguments and calls the function.
@@ -115,10 +132,7 @@ fn call(handler: &Handler<'_>, event: &TokenStream, arguments: &[TokenStream]) -
     let function = handler.function;
     let name = &function.signature.ident;
     let (event_value, delivery) = (local("event"), local("this_run"));
-    let reference = match function.parameters().next().map(|event| event.ty) {
-        Some(Type::Reference(_)) => quote!(&),
-        _ => TokenStream::new(),
-    };
+    let first = event_argument(handler, event, &event_value);
     let made = arguments.iter().map(|ty| {
         let from = from(ty.span());
         quote_spanned!(ty.span()=> <#ty as #from<'_>>::from_delivery(&mut #delivery)?)
@@ -133,7 +147,7 @@ fn call(handler: &Handler<'_>, event: &TokenStream, arguments: &[TokenStream]) -
     let is_a_free_function = Ident::new(IS_A_FREE_FUNCTION, name.span());
     let called = quote_spanned! {name.span()=>
         #inbox_at_name::#is_a_free_function!(#name)(
-            #reference #inbox_at_name::downcast::<#event>(#event_value)? #(, #made)*
+            #first #(, #made)*
         ).await
     };
     let returned = Ident::new("__returned", output);
@@ -146,13 +160,32 @@ fn call(handler: &Handler<'_>, event: &TokenStream, arguments: &[TokenStream]) -
     }
 }
 
-/// The types the inbox makes: the event without its `&`, then the others as they are written.
-fn parameter_types(function: &Function) -> Vec<TokenStream> {
-    let declared = function.lifetimes();
-    let types = function.parameters().enumerate().map(|(index, parameter)| {
-        let ty = match parameter.ty {
-            Type::Reference(reference) if index == 0 => peeled(&reference.elem),
-            ty => ty,
+/// The event, or the events of a batch, as the function takes them.
+fn event_argument(handler: &Handler<'_>, event: &TokenStream, value: &Ident) -> TokenStream {
+    let inbox_at_name = inbox(handler.function.span());
+    let first = handler.function.parameters().next().map(|first| first.ty);
+    match (handler.batch, first) {
+        (Some(_), Some(ty)) => {
+            let element = batch::element(ty).unwrap_or(ty).to_token_stream();
+            let element = with_elided_lifetimes(element, &handler.function.lifetimes());
+            let inbox = inbox(element.span());
+            quote_spanned!(element.span()=> #inbox::batch::<#event, #element>(#value)?)
+        }
+        (None, Some(Type::Reference(_))) => quote!(&#inbox_at_name::downcast::<#event>(#value)?),
+        _ => quote!(#inbox_at_name::downcast::<#event>(#value)?),
+    }
+}
+
+/// The types the inbox makes: the event without its `&` or its `Vec`, then the others as they are written.
+fn parameter_types(handler: &Handler<'_>) -> Vec<TokenStream> {
+    let declared = handler.function.lifetimes();
+    let types = handler.function.parameters().enumerate().map(|(index, parameter)| {
+        let ty = match (parameter.ty, handler.batch) {
+            (ty, Some(_)) if index == 0 => {
+                peeled(batch::event_of(batch::element(ty).unwrap_or(ty)))
+            }
+            (Type::Reference(reference), None) if index == 0 => peeled(&reference.elem),
+            (ty, _) => ty,
         };
         with_elided_lifetimes(ty.to_token_stream(), &declared)
     });

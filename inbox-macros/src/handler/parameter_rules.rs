@@ -6,6 +6,7 @@ use proc_macro2::{Spacing, TokenTree};
 use quote::ToTokens;
 use syn::{GenericArgument, PathArguments, Type};
 
+use super::batch::event;
 use super::check::Candidate;
 use super::input::{Parameter, behind_references};
 use crate::diagnostics::Errors;
@@ -25,7 +26,7 @@ pub(super) fn the_event_is_there(candidate: &Candidate, errors: &mut Errors) {
 
 /// What the library itself has for later places does not stand in the first.
 pub(super) fn the_event_comes_first(candidate: &Candidate, errors: &mut Errors) {
-    if let Some(first) = candidate.function.parameters().next().filter(comes_after_the_event) {
+    if let Some(first) = event(candidate).filter(comes_after_the_event) {
         errors.on(
             first.ty,
             "the event comes first: write `(event: OrderPlaced, …)` and this after it",
@@ -35,7 +36,7 @@ pub(super) fn the_event_comes_first(candidate: &Candidate, errors: &mut Errors) 
 
 /// The event is not the payload, or what cannot be a struct or an enum.
 pub(super) fn the_event_is_a_type_of_known_size(candidate: &Candidate, errors: &mut Errors) {
-    let Some(event) = candidate.function.parameters().next() else { return };
+    let Some(event) = event(candidate) else { return };
     let unsized_type = match behind_references(event.ty) {
         Type::Slice(_) | Type::TraitObject(_) => true,
         Type::Path(path) => path.path.is_ident("str"),
@@ -52,7 +53,7 @@ pub(super) fn the_event_is_a_type_of_known_size(candidate: &Candidate, errors: &
 
 /// The event borrows nothing, and is taken by value or by `&`.
 pub(super) fn the_event_is_owned(candidate: &Candidate, errors: &mut Errors) {
-    let Some(event) = candidate.function.parameters().next() else { return };
+    let Some(event) = event(candidate) else { return };
     if mentions_impl(event.ty) || comes_after_the_event(&event) {
         return;
     }

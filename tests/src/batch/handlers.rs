@@ -142,7 +142,7 @@ pub async fn batch_handlers_and_others_of_one_event_in_one_consumer_are_refused_
         .register(handler::<H, 0>("obey"))
         .build()
         .await;
-    let error = built.err().expect("two ways of calling").to_string();
+    let error = built.expect_err("two ways of calling").to_string();
     let told = ["`many`", "`obey`", "both in batches and one by one", "obey_many.rs"];
     assert!(told.iter().all(|text| error.contains(text)), "{error}");
 }
@@ -168,6 +168,6 @@ pub async fn a_batch_handler_that_takes_one_message_as_an_argument_is_refused_at
         .register(HandlerRegistration::batch::<OfOne>(crate::CONSUMER, "of_one"))
         .build()
         .await;
-    let error = built.err().expect("an argument of one message").to_string();
+    let error = built.expect_err("an argument of one message").to_string();
     assert!(error.contains("`of_one`") && error.contains("Delivered"), "{error}");
 }

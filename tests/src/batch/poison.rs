@@ -168,6 +168,21 @@ pub async fn an_innocent_message_is_never_blamed_for_an_aborted_transaction<H: H
     }
 }
 
+pub async fn of_a_message_whose_second_handler_fails_nothing_is_left_of_the_first<H: Harness>() {
+    let two = |builder: InboxBuilder<NoStore>| {
+        builder.register(handler::<H, 0>("first")).register(handler::<H, 1>("second"))
+    };
+    let bench = Bench::<H>::with(two).await;
+    let mut envelopes = good(20);
+    envelopes[6] = envelope([End::Ok, End::Error]);
+    let answers = bench.dispatch_batch(&envelopes).await;
+    assert_true(&bench, &envelopes, &answers).await;
+    let error = others_processed(answers, 6).transient(Kind::Handler, Attempt::Counted);
+    assert_eq!(error.handler(), Some("second"));
+    assert_eq!(bench.effects_of(&envelopes[6]).await, [] as [&str; 0]);
+    assert_redelivered(&bench, &envelopes).await;
+}
+
 pub async fn ten_poisons_of_100_of_every_kind_are_isolated<H: Harness>() {
     let bench = Bench::<H>::start().await;
     let kinds = [End::Error, End::Panic, End::SwallowFailedStatement, End::DeferredViolation];
