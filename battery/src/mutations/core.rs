@@ -97,8 +97,8 @@ pub(super) const MUTATIONS: &[Mutation] = &[
     Mutation {
         safeguard: "the first handler that fails stops the rest",
         file: RUN,
-        takes_out: "run_one(handler, event, delivery).await?;",
-        puts_in: "let _ = run_one(handler, event, delivery).await;",
+        takes_out: "            }\n        };\n        run_one(handler, start, delivery).await?;",
+        puts_in: "            }\n        };\n        let _ = run_one(handler, start, delivery).await;",
         noticed_by: of_the_suite("k2_the_first_failure_stops_the_rest_and_undoes_what_ran_before"),
     },
     Mutation {
