@@ -44,6 +44,16 @@ pub(crate) async fn dispatch_batch<S: InboxStore>(
         };
         return envelopes.iter().map(stopping).collect();
     };
+    dispatch_batch_entered(core, consumer, envelopes, slot).await
+}
+
+/// The same for whom the stop handle has counted in.
+pub(crate) async fn dispatch_batch_entered<S: InboxStore>(
+    core: &Core<S>,
+    consumer: &ConsumerTable,
+    envelopes: &[Envelope],
+    slot: &mut Slot<S::Held>,
+) -> Vec<Answer> {
     let mut batch = Batch::new(core, consumer, envelopes, slot);
     batch.sort();
     batch.run_together().await;

@@ -34,7 +34,9 @@ pub(crate) fn difference(
     recorded: &Recorded,
 ) -> Option<&'static str> {
     let source = recorded.source.as_deref();
-    if !consumer.is_one_event(&recorded.event_type, envelope.event_type()) {
+    if recorded.skipped {
+        None
+    } else if !consumer.is_one_event(&recorded.event_type, envelope.event_type()) {
         Some("event type")
     } else if source.is_some() && source != envelope.source() {
         Some("source")

@@ -262,7 +262,7 @@ impl Envelope {
         Ok(id)
     }
 
-    fn message_id(&self, per_source: bool) -> Result<MessageId, InvalidEnvelope> {
+    pub(crate) fn message_id(&self, per_source: bool) -> Result<MessageId, InvalidEnvelope> {
         let source = self.source();
         match &self.id.0 {
             RawId::Missing => Err(InvalidEnvelope::new(

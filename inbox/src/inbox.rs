@@ -8,10 +8,11 @@ use crate::batch;
 use crate::builder::{InboxBuilder, NoStore};
 use crate::dispatch;
 use crate::envelope::{Envelope, EnvelopeRules};
-use crate::error::DispatchError;
+use crate::error::{DispatchError, InvalidEnvelope};
 use crate::failure::Failure;
 use crate::handler::States;
 use crate::listing::Handlers;
+use crate::message_id::MessageId;
 use crate::outcome::Outcome;
 use crate::registration::linked_handlers;
 use crate::registry::{ConsumerTable, Registry};
@@ -216,6 +217,35 @@ impl<S: InboxStore> Consumer<S> {
     /// The consumer's name, half of the dedup key.
     pub fn name(&self) -> &'static str {
         self.table().name
+    }
+
+    /// For a subscription, which the stop handle has counted in as a whole.
+    pub(crate) async fn dispatch_entered_through(
+        &self,
+        slot: &mut Slot<S::Held>,
+        envelope: &Envelope,
+    ) -> Result<Outcome, DispatchError> {
+        dispatch::dispatch_entered(&self.core, self.table(), envelope, slot).await
+    }
+
+    pub(crate) async fn dispatch_batch_entered_through(
+        &self,
+        slot: &mut Slot<S::Held>,
+        envelopes: &[Envelope],
+    ) -> Vec<Result<Outcome, DispatchError>> {
+        batch::dispatch_batch_entered(&self.core, self.table(), envelopes, slot).await
+    }
+
+    pub(crate) fn store(&self) -> &S {
+        &self.core.store
+    }
+
+    pub(crate) fn stop_handle(&self) -> &StopHandle {
+        &self.core.stop
+    }
+
+    pub(crate) fn message_id(&self, envelope: &Envelope) -> Result<MessageId, InvalidEnvelope> {
+        envelope.message_id(self.core.settings.rules.ids_unique_per_source)
     }
 
     fn table(&self) -> &ConsumerTable {

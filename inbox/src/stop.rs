@@ -21,8 +21,9 @@ pub struct StopHandle {
 
 impl StopHandle {
     /// From now on `dispatch` answers [`Stopping`](crate::DispatchErrorKind::Stopping), which is
-    /// transient and counts no attempt. Resolves when every dispatch that had begun has answered or
-    /// was dropped. Dropping this future changes nothing: the inbox stays stopped.
+    /// transient and counts no attempt, and subscriptions fetch no more. Resolves when every dispatch
+    /// that had begun has answered or was dropped, and every subscription has finished what it had
+    /// fetched. Dropping this future changes nothing: the inbox stays stopped.
     pub async fn stop(&self) {
         self.stopping.cancel();
         self.running.close();
@@ -39,7 +40,7 @@ impl StopHandle {
         self.stopping.cancelled().await;
     }
 
-    /// How many dispatches run now.
+    /// How many dispatches and subscriptions run now.
     pub fn running(&self) -> usize {
         self.running.len()
     }

@@ -231,12 +231,14 @@ pub struct Recorded {
     pub fingerprint: Option<Fingerprint>,
     /// How long ago it was processed, by the database's clock.
     pub age: Duration,
+    /// Whether it was marked processed on purpose, so that nothing is known of the message but its id.
+    pub skipped: bool,
 }
 
 impl Recorded {
     /// A row with what every store keeps.
     pub fn new(event_type: impl Into<String>, age: Duration) -> Self {
-        Self { event_type: event_type.into(), source: None, fingerprint: None, age }
+        Self { event_type: event_type.into(), source: None, fingerprint: None, age, skipped: false }
     }
 }
 

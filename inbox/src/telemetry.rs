@@ -2,12 +2,16 @@
 
 use std::time::Duration;
 
-use tracing::{error, info, warn};
+use tracing::{debug, error, info, warn};
 
+use crate::dead_letter::DeadLetter;
+use crate::error::DispatchError;
 use crate::message_id::MessageId;
+use crate::outcome::Outcome;
 use crate::registration::HandlerRegistration;
 use crate::registry::Registry;
-use crate::store::{Escape, Recorded};
+use crate::settlement::Settlement;
+use crate::store::{Escape, Recorded, StoreError};
 
 /// The one line at start that says what this inbox runs.
 pub(crate) fn started(registry: &Registry, store: &str) {
@@ -130,4 +134,77 @@ pub(crate) fn commit_unknown(consumer: &str, id: MessageId) {
         message_id = %id,
         "no answer to a COMMIT; the message is claimed anew to find out whether it is durable",
     );
+}
+
+/// What a transport does with a message.
+pub(crate) fn settled(
+    consumer: &str,
+    answer: &Result<Outcome, DispatchError>,
+    settlement: Settlement,
+    attempts: u32,
+) {
+    let error = match answer {
+        Ok(outcome) => return debug!(consumer, %outcome, "a message is acknowledged"),
+        Err(error) => error,
+    };
+    let message_id = error.message_id().map(tracing::field::display);
+    let event_type = error.event_type();
+    match settlement {
+        Settlement::Retry(wait) => {
+            let wait_ms = wait.as_millis() as u64;
+            info!(
+                consumer,
+                message_id, event_type, attempts, wait_ms, "{error:#}; it is delivered again"
+            );
+        }
+        Settlement::Hold(wait) => {
+            let wait_ms = wait.as_millis() as u64;
+            info!(
+                consumer,
+                message_id, event_type, attempts, wait_ms, "{error:#}; it is held and tried again"
+            );
+        }
+        Settlement::Ack | Settlement::DeadLetter(_) => {}
+    }
+}
+
+/// A message was put away.
+pub(crate) fn put_away(letter: &DeadLetter) {
+    error!(
+        consumer = letter.consumer,
+        message_id = letter.message_id.map(tracing::field::display),
+        dead_letter = %letter.key,
+        event_type = letter.envelope.event_type(),
+        attempts = letter.attempts,
+        reason = %letter.reason,
+        "a message was put away as a dead letter: {}. Mend the cause, then replay it or discard it",
+        letter.error,
+    );
+}
+
+/// A dead letter could not be put away.
+pub(crate) fn not_put_away(consumer: &str, id: Option<MessageId>, error: &str) {
+    error!(
+        consumer,
+        message_id = id.map(tracing::field::display),
+        "a dead letter could not be put away and is kept unsettled meanwhile: {error}",
+    );
+}
+
+/// The broker did not hear how a message is settled.
+pub(crate) fn settlement_failed(consumer: &str, error: &dyn std::error::Error) {
+    warn!(
+        consumer,
+        "a settlement did not reach the broker, so the message is delivered again: {error}"
+    );
+}
+
+/// The broker did not hear that a message is worked on.
+pub(crate) fn keep_failed(consumer: &str, error: &dyn std::error::Error) {
+    warn!(consumer, "the broker could not be told that a message is still worked on: {error}");
+}
+
+/// The count of a message's attempts could not be read or written.
+pub(crate) fn attempts_failed(consumer: &str, error: &StoreError) {
+    warn!(consumer, "the count of a message's attempts could not be kept: {error}");
 }

@@ -77,6 +77,27 @@ impl<S: InboxStore> Worker<S> {
         answers
     }
 
+    /// For a subscription, which the stop handle has counted in as a whole.
+    pub(crate) async fn dispatch_entered(
+        &mut self,
+        envelope: &Envelope,
+    ) -> Result<Outcome, DispatchError> {
+        let mut slot = self.take_slot();
+        let answer = self.consumer.dispatch_entered_through(&mut slot, envelope).await;
+        self.rest(slot);
+        answer
+    }
+
+    pub(crate) async fn dispatch_batch_entered(
+        &mut self,
+        envelopes: &[Envelope],
+    ) -> Vec<Result<Outcome, DispatchError>> {
+        let mut slot = self.take_slot();
+        let answers = self.consumer.dispatch_batch_entered_through(&mut slot, envelopes).await;
+        self.rest(slot);
+        answers
+    }
+
     fn take_slot(&self) -> Slot<S::Held> {
         std::mem::replace(&mut lock(&self.resting).slot, Slot::keeping())
     }
