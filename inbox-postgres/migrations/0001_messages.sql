@@ -1,5 +1,6 @@
 -- One row for each (consumer, message) that was processed, written in the transaction that holds the
--- handlers' writes. A row exists only for success.
+-- handlers' writes. A row exists only for success, or for
+-- an operator's recorded skip.
 CREATE TABLE {schema}.messages (
     consumer       text        NOT NULL,
     message_id     uuid        NOT NULL,
@@ -11,6 +12,8 @@ CREATE TABLE {schema}.messages (
     correlation_id text,
     causation_id   text,
     fingerprint    bytea,
+    -- Why an operator had the message skipped; its event type is then empty.
+    skip_reason    text,
     -- The guard itself. The consumer comes first, so that one consumer's rows lie together and the
     -- time-ordered ids of UUIDv7 producers append to the right edge of its range.
     PRIMARY KEY (consumer, message_id)
@@ -53,7 +56,8 @@ CREATE FUNCTION {schema}.recorded(known {schema}.messages) RETURNS text[] LANGUA
         known.event_type,
         known.source,
         encode(known.fingerprint, 'hex'),
-        extract(epoch FROM clock_timestamp() - known.processed_at)::text -- its age in seconds
+        extract(epoch FROM clock_timestamp() - known.processed_at)::text, -- its age in seconds
+        known.skip_reason
     ]
 $$;
 

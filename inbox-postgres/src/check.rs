@@ -116,8 +116,14 @@ const OF_THE_TABLE: &str = "
            messages.relpersistence = 'p' AS permanent,
            EXISTS (SELECT FROM pg_trigger WHERE tgrelid = messages.oid
                    AND tgname = 'refuse_foreign_commit' AND tgenabled IN ('O', 'A')) AS guarded,
-           (SELECT count(*) = 5 FROM pg_proc WHERE pronamespace = messages.relnamespace
-                   AND proname IN ('lock_key', 'recorded', 'claim', 'prove', 'finish')
+           (SELECT count(*) = 2 FROM pg_class WHERE relnamespace = messages.relnamespace
+                   AND relname IN ('attempts', 'dead_letters')
+                   AND has_table_privilege(pg_class.oid, 'SELECT')
+                   AND has_table_privilege(pg_class.oid, 'INSERT')
+                   AND has_table_privilege(pg_class.oid, 'UPDATE')
+                   AND has_table_privilege(pg_class.oid, 'DELETE')) AS kept,
+           (SELECT count(*) = 6 FROM pg_proc WHERE pronamespace = messages.relnamespace
+                   AND proname IN ('lock_key', 'recorded', 'claim', 'prove', 'finish', 'skip')
                    AND has_function_privilege(pg_proc.oid, 'EXECUTE')) AS callable
     FROM pg_class AS messages WHERE messages.oid = to_regclass($1)";
 
@@ -147,13 +153,21 @@ async fn grants(
 }
 
 /// What is told where a column of [`OF_THE_TABLE`] is false.
-fn table_problems(schema: &SchemaName, table: &str) -> [(&'static str, String); 4] {
+fn table_problems(schema: &SchemaName, table: &str) -> [(&'static str, String); 5] {
     [
         (
             "granted",
             format!(
                 "the role may not read and write `{table}`: {}",
                 grant(schema, "SELECT, INSERT ON ALL TABLES IN SCHEMA")
+            ),
+        ),
+        (
+            "kept",
+            format!(
+                "the role may not read and write `{schema}.attempts` and `{schema}.dead_letters`, or \
+                 they are gone: `GRANT SELECT, INSERT, UPDATE, DELETE ON {schema}.attempts, \
+                 {schema}.dead_letters TO the_role`"
             ),
         ),
         (

@@ -13,6 +13,8 @@ mod schema;
 mod sql;
 mod store;
 mod told;
+mod transport;
+mod transport_sql;
 mod tx;
 mod unit;
 

@@ -8,8 +8,10 @@ use sqlx::{AssertSqlSafe, Connection as _, PgConnection, PgPool};
 use crate::error::store_error;
 
 /// The migrations in their order. Forward only: a released one is never changed.
-const MIGRATIONS: &[(i32, &str, &str)] =
-    &[(1, "messages", include_str!("../migrations/0001_messages.sql"))];
+const MIGRATIONS: &[(i32, &str, &str)] = &[
+    (1, "messages", include_str!("../migrations/0001_messages.sql")),
+    (2, "transports", include_str!("../migrations/0002_transports.sql")),
+];
 
 /// The version a store of this crate works with.
 pub(crate) const VERSION: i32 = MIGRATIONS.len() as i32;

@@ -10,6 +10,7 @@ use sqlx::AssertSqlSafe;
 
 use crate::batch_sql;
 use crate::schema::SchemaName;
+use crate::transport_sql::TransportStatements;
 
 /// A statement's text, cheap to hand to sqlx.
 pub(crate) type Text = Arc<str>;
@@ -42,6 +43,8 @@ pub(crate) struct Statements {
     pub(crate) mark: Text,
     /// Whether one of a batch's rows is there.
     pub(crate) find_any: Text,
+    /// Attempts and dead letters.
+    pub(crate) transport: TransportStatements,
 }
 
 /// How a unit of work opens its transaction and ends it; each is a round trip.
@@ -91,6 +94,7 @@ impl Statements {
             first_mark: batch_sql::first_mark(&schema).into(),
             mark: batch_sql::mark(&schema).into(),
             find_any: batch_sql::find_any(&schema).into(),
+            transport: TransportStatements::new(&schema),
         }
     }
 }
@@ -100,6 +104,9 @@ pub(crate) const BEGIN: &str = "BEGIN";
 
 /// Ends such a one.
 pub(crate) const ROLLBACK_AND_CHAIN: &str = "ROLLBACK AND CHAIN";
+
+/// Ends one of a few statements of our own.
+pub(crate) const COMMIT_AND_CHAIN: &str = "COMMIT AND CHAIN";
 
 /// Ends whatever transaction a handler left behind, and opens one of our own to look in.
 pub(crate) const START_OVER: &str = "ROLLBACK; BEGIN";

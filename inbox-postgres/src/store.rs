@@ -18,6 +18,7 @@ use crate::rows::{Row, Rows};
 use crate::schema::{self, SchemaName};
 use crate::sql::{self, Statements, safe};
 use crate::told::{Told, recorded};
+use crate::transport_sql::TransportStatements;
 use crate::unit::PgUnit;
 
 /// What the store is called in messages.
@@ -136,6 +137,10 @@ impl PgInboxStore {
     /// The pool.
     pub fn pool(&self) -> &PgPool {
         &self.pool
+    }
+
+    pub(crate) fn transport(&self) -> &TransportStatements {
+        &self.statements.transport
     }
 
     /// A unit of work on a connection of the pool.

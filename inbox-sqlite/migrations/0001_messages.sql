@@ -15,10 +15,11 @@ CREATE TABLE inbox_migrations (
 CREATE TABLE inbox_messages (
     consumer     TEXT    NOT NULL CHECK (length(consumer) BETWEEN 1 AND 200),
     message_id   BLOB    NOT NULL CHECK (length(message_id) = 16),
-    event_type   TEXT    NOT NULL CHECK (length(event_type) BETWEEN 1 AND 255),
+    event_type   TEXT    NOT NULL CHECK (length(event_type) <= 255), -- empty where it was skipped
     processed_at INTEGER NOT NULL DEFAULT (CAST(unixepoch('subsec') * 1000 AS INTEGER)), -- Unix, ms
     source       TEXT    CHECK (length(CAST(source AS BLOB)) <= 1024), -- kept where the application asks for it
     fingerprint  BLOB    CHECK (length(fingerprint) = 16),             -- likewise
+    skip_reason  TEXT,                                                 -- why an operator had it skipped
     PRIMARY KEY (consumer, message_id)
 ) STRICT, WITHOUT ROWID;
 

@@ -57,17 +57,18 @@ pub(crate) async fn find_on(
     consumer: &str,
     message_id: MessageId,
 ) -> Result<Option<Recorded>, StoreError> {
-    type Row = (String, Option<String>, Option<Vec<u8>>, i64);
+    type Row = (String, Option<String>, Option<Vec<u8>>, i64, bool);
     let row: Option<Row> = sqlx::query_as(sql::FIND)
         .bind(consumer)
         .bind(message_id.as_bytes().as_slice())
         .fetch_optional(connection)
         .await
         .map_err(|error| failed("could not look for the dedup row", error))?;
-    Ok(row.map(|(event_type, source, fingerprint, age)| {
+    Ok(row.map(|(event_type, source, fingerprint, age, skipped)| {
         let age = Duration::from_millis(u64::try_from(age).unwrap_or(0));
         let mut recorded = Recorded::new(event_type, age);
         recorded.source = source;
+        recorded.skipped = skipped;
         recorded.fingerprint = fingerprint.and_then(|bytes| bytes.try_into().ok()).map(Fingerprint);
         recorded
     }))

@@ -49,6 +49,8 @@ mod open;
 mod schema;
 mod sql;
 mod store;
+mod transport;
+mod transport_sql;
 mod tx;
 mod unit;
 mod writer;

@@ -15,7 +15,8 @@ pub(crate) const CLAIM: &str = "\
 /// A dedup row with its age in milliseconds, both ends by the database's clock.
 pub(crate) const FIND: &str = "\
     SELECT event_type, source, fingerprint, \
-           max(0, CAST(unixepoch('subsec') * 1000 AS INTEGER) - processed_at) \
+           max(0, CAST(unixepoch('subsec') * 1000 AS INTEGER) - processed_at), \
+           skip_reason IS NOT NULL \
     FROM inbox_messages WHERE consumer = ?1 AND message_id = ?2";
 
 /// Fails when the transaction is not the one that [`BEGIN`] opened: a COMMIT or a ROLLBACK takes
@@ -42,7 +43,10 @@ pub(crate) const COMMIT: &str = "COMMIT";
 pub(crate) const ROLLBACK: &str = "ROLLBACK";
 
 /// The files of `migrations/`, in order; the first is version 1.
-pub(crate) const MIGRATIONS: &[&str] = &[include_str!("../migrations/0001_messages.sql")];
+pub(crate) const MIGRATIONS: &[&str] = &[
+    include_str!("../migrations/0001_messages.sql"),
+    include_str!("../migrations/0002_transports.sql"),
+];
 
 /// Whether the table of applied migrations is there.
 pub(crate) const HAS_MIGRATIONS: &str =

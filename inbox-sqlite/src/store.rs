@@ -158,7 +158,7 @@ impl SqliteInboxStore {
     }
 
     /// The turn first, the connection then: who waits holds none.
-    async fn writer(&self) -> Result<Writer, StoreError> {
+    pub(crate) async fn writer(&self) -> Result<Writer, StoreError> {
         let turn = timeout(self.busy_timeout, Arc::clone(&self.turn).acquire_owned()).await;
         let Ok(Ok(turn)) = turn else {
             let waited = self.busy_timeout;
@@ -185,7 +185,9 @@ impl SqliteInboxStore {
         Ok(SqliteUnit::new(writer, consumer, self.columns))
     }
 
-    async fn connection(&self) -> Result<sqlx::pool::PoolConnection<sqlx::Sqlite>, StoreError> {
+    pub(crate) async fn connection(
+        &self,
+    ) -> Result<sqlx::pool::PoolConnection<sqlx::Sqlite>, StoreError> {
         self.pool.acquire().await.map_err(|error| failed("could not get a connection", error))
     }
 }

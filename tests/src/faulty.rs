@@ -18,7 +18,7 @@ const FOR_EVER: Duration = Duration::from_secs(24 * 60 * 60);
 /// Fails as its [`Plan`] says, and does as the store below it otherwise.
 #[derive(Debug)]
 pub struct Faulty<S> {
-    store: S,
+    pub(crate) store: S,
     plan: Plan,
 }
 

@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::time::Duration;
 
-use inbox::{HandlerError, InboxStore, MessageId, UnitOfWork};
+use inbox::{Attempts, DeadLetters, HandlerError, InboxStore, MessageId, UnitOfWork};
 use uuid::Uuid;
 
 /// The connection that handlers of `H` write through.
@@ -21,7 +21,7 @@ pub type Connection<H> = <<<H as Harness>::Store as InboxStore>::Unit as UnitOfW
 /// ```
 pub trait Harness: Send + Sync + Sized + 'static {
     /// The store under test.
-    type Store: InboxStore;
+    type Store: InboxStore + Attempts + DeadLetters;
 
     /// Where this store honestly differs.
     const FEATURES: Features;

@@ -95,6 +95,27 @@ macro_rules! suite {
             batch::mixed: {
                 in_random_batches_the_oks_are_exactly_what_is_durable,
             }
+            letters::attempts: {
+                tries_are_counted_for_each_consumer_and_message,
+                a_try_that_is_taken_back_is_not_counted_and_none_falls_below_zero,
+                a_message_that_is_forgotten_begins_anew,
+                a_counted_try_survives_whatever_becomes_of_the_dispatch,
+            }
+            letters::dead_letters: {
+                a_dead_letter_is_kept_whole,
+                a_message_that_nobody_can_use_is_kept_too,
+                put_away_again_it_is_one_letter_and_keeps_the_better_reason,
+                letters_are_listed_page_by_page_the_oldest_first,
+                a_discarded_letter_is_gone,
+                p4_a_replayed_letter_goes_through_the_same_dedup_path_and_ends,
+                a_letter_whose_message_was_processed_meanwhile_is_skipped_at_its_replay,
+            }
+            letters::skip: {
+                a_skipped_message_is_a_duplicate_from_then_on,
+                a_skip_knows_no_event_type_so_no_id_is_used_again,
+                a_processed_message_is_not_skipped,
+                a_skip_without_a_reason_is_refused,
+            }
             rows::commit: {
                 a3_a_deferred_constraint_that_fails_at_commit_rolls_back_and_the_next_delivery_runs,
                 a3_a_refused_commit_leaves_nothing_and_the_next_delivery_runs,

@@ -164,6 +164,7 @@ async fn a_role_with_no_more_than_it_needs_runs_batches() {
     bed.run(&format!(
         "CREATE ROLE {role} LOGIN; GRANT USAGE ON SCHEMA inbox TO {role}; \
          GRANT SELECT ON inbox.migrations TO {role}; GRANT SELECT, INSERT ON inbox.messages TO {role}; \
+         GRANT SELECT, INSERT, UPDATE, DELETE ON inbox.attempts, inbox.dead_letters TO {role}; \
          GRANT INSERT ON effects TO {role}"
     ))
     .await;

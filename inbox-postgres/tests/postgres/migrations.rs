@@ -36,7 +36,7 @@ async fn migrate_at_once(bed: &Bed) {
     for start in starting {
         start.await.unwrap().unwrap();
     }
-    assert_eq!(bed.number("SELECT count(*) FROM inbox.migrations").await, 1);
+    assert_eq!(bed.number("SELECT count(*) FROM inbox.migrations").await, 2);
     assert_eq!(bed.store().check().await.unwrap(), Vec::<String>::new());
 }
 
@@ -64,7 +64,7 @@ async fn the_printed_script_makes_the_same_schema() {
     bed.run(&script).await;
     assert_eq!(bed.store().check().await.unwrap(), Vec::<String>::new());
     bed.store().migrate().await.unwrap(); // nothing is left to do
-    assert_eq!(bed.number("SELECT count(*) FROM inbox.migrations").await, 1);
+    assert_eq!(bed.number("SELECT count(*) FROM inbox.migrations").await, 2);
 }
 
 #[tokio::test]
@@ -88,6 +88,7 @@ async fn a_role_with_the_documented_grants_and_no_more_can_run_an_inbox() {
          GRANT USAGE ON SCHEMA inbox TO {role}; \
          GRANT SELECT ON inbox.migrations TO {role}; \
          GRANT SELECT, INSERT ON inbox.messages TO {role}; \
+         GRANT SELECT, INSERT, UPDATE, DELETE ON inbox.attempts, inbox.dead_letters TO {role}; \
          GRANT INSERT ON effects TO {role}"
     ))
     .await;

@@ -1,13 +1,14 @@
 //! [`Intake`] and the workers behind it.
 
 use std::collections::HashMap;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use futures_util::future::join_all;
+use futures_util::future::{join_all, select};
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::{Instant, sleep, timeout_at};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
@@ -121,19 +122,13 @@ impl<B: Settle> Intake<B> {
             if unsettled < most {
                 return Some(most - unsettled);
             }
-            tokio::select! {
-                () = settled => {}
-                () = self.stopping() => {}
-            }
+            select(pin!(settled), pin!(self.stopping())).await;
         }
     }
 
     /// Resolves when the subscription is to end.
     pub async fn stopping(&self) {
-        tokio::select! {
-            () = self.inbox_stop.stopping() => {}
-            () = self.own_stop.cancelled() => {}
-        }
+        select(pin!(self.inbox_stop.stopping()), pin!(self.own_stop.cancelled())).await;
     }
 
     fn is_stopping(&self) -> bool {
@@ -185,7 +180,7 @@ impl<B> Shared<B> {
     /// What a worker does next; `None` at the end.
     async fn next(&self) -> Option<Taken<Entry<B>>> {
         loop {
-            let mut notified = std::pin::pin!(self.work.notified());
+            let mut notified = pin!(self.work.notified());
             notified.as_mut().enable();
             let due = {
                 let mut state = self.state();
@@ -206,10 +201,7 @@ impl<B> Shared<B> {
                 state.queue.next_due()
             };
             match due {
-                Some(due) => tokio::select! {
-                    () = notified => {}
-                    () = sleep_until(due) => {}
-                },
+                Some(due) => drop(timeout_at(due, notified).await),
                 None => notified.await,
             }
         }

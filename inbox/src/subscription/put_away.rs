@@ -6,7 +6,7 @@ use super::Settle;
 use super::engine::{Entry, Worker};
 use super::options::DeadLettersTo;
 use super::queue::Waiting;
-use super::settle::in_time;
+use super::settle::{in_time, stored_in_time};
 use crate::attempts::Attempts;
 use crate::dead_letter::{DeadLetter, DeadLetters};
 use crate::message_id::MessageId;
@@ -42,9 +42,9 @@ impl<S: InboxStore + Attempts + DeadLetters, B: Settle> Worker<S, B> {
             DeadLettersTo::Broker => {
                 in_time(broker.dead_letter(&letter)).await.map_err(|e| e.to_string())
             }
-            DeadLettersTo::Store => {
-                self.consumer.store().put_away(&letter).await.map_err(|e| e.to_string())
-            }
+            DeadLettersTo::Store => stored_in_time(self.consumer.store().put_away(&letter))
+                .await
+                .map_err(|e| e.to_string()),
         };
         if let Err(error) = put_away {
             telemetry::not_put_away(self.consumer.name(), letter.message_id, &error);

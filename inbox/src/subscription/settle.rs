@@ -13,7 +13,7 @@ use crate::error::DispatchError;
 use crate::message_id::MessageId;
 use crate::outcome::Outcome;
 use crate::settlement::{Settlement, Try};
-use crate::store::InboxStore;
+use crate::store::{Fault, InboxStore, StoreError};
 use crate::telemetry;
 
 type Answer = Result<Outcome, DispatchError>;
@@ -75,7 +75,8 @@ impl<S: InboxStore + Attempts + DeadLetters, B: Settle> Worker<S, B> {
     }
 
     pub(super) async fn forget(&self, message_id: MessageId) {
-        self.note(self.consumer.store().forget(self.consumer.name(), message_id).await);
+        let forget = self.consumer.store().forget(self.consumer.name(), message_id);
+        self.note(stored_in_time(forget).await);
     }
 
     /// A settlement that is lost costs a redelivery.
@@ -93,6 +94,14 @@ pub(super) async fn in_time(
     told: impl Future<Output = Result<(), BrokerError>>,
 ) -> Result<(), BrokerError> {
     timeout(ANSWER, told).await.unwrap_or_else(|_| Err("no answer from the broker".into()))
+}
+
+/// The same of the store's own answers; a dispatch has a deadline of its own.
+pub(super) async fn stored_in_time<T>(
+    told: impl Future<Output = Result<T, StoreError>>,
+) -> Result<T, StoreError> {
+    let silent = || StoreError::new(Fault::Busy, "no answer from the database");
+    timeout(ANSWER, told).await.unwrap_or_else(|_| Err(silent()))
 }
 
 /// What spreads the waits of messages that failed together.

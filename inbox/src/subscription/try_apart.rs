@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::Settle;
 use super::engine::{Entry, Worker};
 use super::queue::Waiting;
+use super::settle::stored_in_time;
 use crate::attempts::Attempts;
 use crate::dead_letter::DeadLetters;
 use crate::error::DispatchError;
@@ -55,14 +56,15 @@ impl<S: InboxStore + Attempts + DeadLetters, B: Settle> Worker<S, B> {
         let answer = worker.dispatch_entered(&entry.envelope).await;
         let had_no_chance = answer.as_ref().is_err_and(|error| !error.counts_attempt());
         if had_no_chance {
-            self.note(self.consumer.store().take_back(self.consumer.name(), message_id).await);
+            let take_back = self.consumer.store().take_back(self.consumer.name(), message_id);
+            self.note(stored_in_time(take_back).await);
         }
         let attempts = begun.saturating_sub(u32::from(had_no_chance));
         self.settle(waiting, Some(message_id), answer, attempts).await;
     }
 
     pub(super) async fn begin(&self, message_id: MessageId) -> Result<u32, StoreError> {
-        self.consumer.store().begin(self.consumer.name(), message_id).await
+        stored_in_time(self.consumer.store().begin(self.consumer.name(), message_id)).await
     }
 
     /// A lost note does no harm: the message is tried once more or once less, or a row stays until it is
