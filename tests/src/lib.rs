@@ -29,6 +29,7 @@ mod plan;
 mod probe;
 pub mod rows;
 mod suite;
+pub mod transport;
 
 pub use abandon::at_most;
 pub use answer::{Attempt, Failed, links};

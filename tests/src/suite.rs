@@ -281,3 +281,61 @@ macro_rules! tests {
         )*)*
     };
 }
+
+/// Writes one `#[test]` for every test of the transports' suite, on the store of this
+/// [`Harness`](crate::Harness) and on this [`Broker`](crate::transport::Broker).
+#[macro_export]
+macro_rules! transport_suite {
+    ($harness:ty, $broker:ty) => {
+        $crate::transport_tests! {
+            $harness, $broker;
+            attempts: {
+                p5_a_message_that_kills_the_process_is_put_away_and_those_beside_it_are_not,
+                a_message_whose_consumer_died_is_delivered_again_and_applied_once,
+            }
+            batches: {
+                c1_of_a_crowd_with_duplicates_and_poison_each_is_settled_rightly,
+                no_more_is_fetched_than_may_be_unsettled,
+            }
+            ends: {
+                a_graceful_stop_makes_no_redelivery,
+                the_stop_of_the_inbox_ends_its_subscriptions_and_waits_for_them,
+                health_tells_of_connection_and_progress,
+            }
+            order: {
+                in_strict_order_nothing_overtakes_a_message_that_fails,
+                messages_of_one_key_are_in_order_and_keys_side_by_side,
+            }
+            outcomes: {
+                a_processed_message_is_acknowledged,
+                c2_a_duplicate_is_skipped_and_acknowledged,
+                a_message_that_nobody_handles_is_put_away_with_its_reason,
+                p3_an_undecodable_message_is_put_away_and_the_others_flow,
+                k5_a_message_without_an_id_or_unreadable_is_put_away,
+                an_error_marked_permanent_is_put_away_at_once,
+                a_message_in_flight_or_without_a_connection_is_held_and_costs_no_attempt,
+                a_dead_letter_in_the_stores_table_is_durable_and_replayed,
+                a_handler_of_three_ack_waits_is_not_delivered_to_others,
+            }
+            retries: {
+                a_failed_message_is_delivered_again_after_about_its_wait,
+                p1_a_message_that_keeps_failing_is_put_away_after_its_attempts,
+                in_an_ordered_lane_the_attempts_are_counted_too,
+            }
+        }
+    };
+}
+
+/// What [`transport_suite!`](crate::transport_suite) expands to.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! transport_tests {
+    ($harness:ty, $broker:ty; $($file:ident : { $($test:ident),* $(,)? })*) => {
+        $($(
+            #[test]
+            fn $test() {
+                $crate::block_on($crate::transport::$file::$test::<$harness, $broker>());
+            }
+        )*)*
+    };
+}
