@@ -110,7 +110,7 @@ impl<T> Queue<T> {
         self.taken.extend(taken.iter().filter_map(|waiting| waiting.lane.clone()));
         match taken.len() {
             0 => None,
-            1 if apart || self.batch == 1 => taken.pop().map(Taken::Apart),
+            1 if apart => taken.pop().map(Taken::Apart),
             _ => Some(Taken::Together(taken)),
         }
     }

@@ -22,12 +22,16 @@ impl<S: InboxStore + Attempts + DeadLetters, B: Settle> Worker<S, B> {
     /// Of a first delivery. It wrote nothing before; where it failed and is to be tried again, it is
     /// counted now.
     pub(super) async fn settle_first(&self, waiting: Waiting<Entry<B>>, answer: Answer) {
-        let message_id = self.consumer.message_id(&waiting.item.envelope).ok();
-        let counts = answer.as_ref().is_err_and(|e| e.counts_attempt() && e.is_transient());
-        if let (true, Some(message_id)) = (counts, message_id) {
+        let counts = answer.as_ref().is_err_and(DispatchError::counts_attempt);
+        let comes_back = counts && answer.as_ref().is_err_and(DispatchError::is_transient);
+        let counted = match comes_back {
+            true => self.consumer.message_id(&waiting.item.envelope).ok(),
+            false => None,
+        };
+        if let Some(message_id) = counted {
             self.note(self.begin(message_id).await.map(|_| ()));
         }
-        self.settle(waiting, message_id.filter(|_| counts), answer, u32::from(counts)).await;
+        self.settle(waiting, counted, answer, u32::from(counts)).await;
     }
 
     /// `counted`: the message whose tries are counted in the store.
