@@ -41,11 +41,7 @@ impl Envelope {
     /// value.
     pub fn from_cloud_event_json(bytes: &[u8]) -> Result<Self, InvalidEnvelope> {
         let mut attributes: Attributes = serde_json::from_slice(bytes).map_err(not_json)?;
-        let version = attributes.required("specversion")?;
-        if !version.starts_with("1.") {
-            let problem = "is not 1.0, the version this library reads";
-            return Err(InvalidEnvelope::new("specversion", problem));
-        }
+        check_version(&attributes.required("specversion")?)?;
         let id = attributes.required("id")?;
         let source = attributes.required("source")?;
         let event_type = attributes.required("type")?;
@@ -94,6 +90,18 @@ impl Envelope {
         }
         Ok(with_data(Value::Object(object).to_string(), self))
     }
+}
+
+pub(crate) fn check_version(version: &str) -> Result<(), InvalidEnvelope> {
+    if version.starts_with("1.") {
+        return Ok(());
+    }
+    Err(InvalidEnvelope::new("specversion", "is not 1.0, the version this library reads"))
+}
+
+pub(crate) fn time_of(text: &str) -> Result<OffsetDateTime, InvalidEnvelope> {
+    OffsetDateTime::parse(text, &Rfc3339)
+        .map_err(|_| InvalidEnvelope::new("time", "is not an RFC 3339 timestamp"))
 }
 
 /// Adds the payload to the text of a JSON object, so that JSON is copied byte for byte.
@@ -215,9 +223,7 @@ impl Attributes {
 
     fn optional_into(mut self, mut envelope: Envelope) -> Result<Envelope, InvalidEnvelope> {
         if let Some(time) = self.text("time")? {
-            let time = OffsetDateTime::parse(&time, &Rfc3339)
-                .map_err(|_| InvalidEnvelope::new("time", "is not an RFC 3339 timestamp"))?;
-            envelope = envelope.with_occurred_at(time);
+            envelope = envelope.with_occurred_at(time_of(&time)?);
         }
         if let Some(key) = self.text("partitionkey")? {
             envelope = envelope.with_ordering_key(key);

@@ -163,6 +163,17 @@ impl Envelope {
     }
 }
 
+/// What a transport finds in headers after the message was begun.
+impl Envelope {
+    pub(crate) fn set_id(&mut self, id: &str) {
+        self.id = id.into();
+    }
+
+    pub(crate) fn set_event_type(&mut self, event_type: &str) {
+        event_type.clone_into(&mut self.event_type);
+    }
+}
+
 /// The getters.
 impl Envelope {
     /// The event type, as it stands on the wire.

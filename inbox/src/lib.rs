@@ -8,6 +8,7 @@ mod batch;
 mod batch_claim;
 mod batch_handler;
 mod builder;
+mod cloud_event_headers;
 mod cloud_events;
 mod dead_letter;
 mod decode;

@@ -1,6 +1,7 @@
 //! Throwaway servers for tests and benchmarks, one module per kind of server.
 //!
 //! - [`postgres`]: clusters of their own from whatever PostgreSQL is installed, and databases that are dropped at their end.
+//! - [`nats`]: NATS servers with JetStream, alone or in a cluster.
 //! - [`pgbouncer`]: PgBouncer in transaction mode in front of one.
 //! - [`proxy`]: a TCP proxy that understands PostgreSQL's protocol: it counts round trips, keeps a trace, adds latency, and
 //!   cuts, stalls or delays a connection at an exact message.
@@ -19,11 +20,14 @@
 //! | `INBOX_TEST_THROUGH` | `pgbouncer`: tests reach their databases through PgBouncer |
 //! | `INBOX_TEST_PG15_BIN`, `INBOX_TEST_PG18_BIN`, … | folder with that version's `postgres` and `initdb` |
 //! | `INBOX_TEST_PGBOUNCER` | path of the PgBouncer program |
+//! | `INBOX_TEST_NATS_SERVER` | path of the nats-server program |
+//! | `INBOX_TEST_NATS_URL` | an existing server with JetStream |
 //! | `INBOX_TEST_DATABASE_URL` | an existing server, as a user who may create databases |
 
 mod account;
 mod error;
 mod guard;
+pub mod nats;
 pub mod pgbouncer;
 mod port;
 pub mod postgres;

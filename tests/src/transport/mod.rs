@@ -10,5 +10,7 @@ pub mod ends;
 pub mod order;
 pub mod outcomes;
 pub mod retries;
+mod wire;
 
 pub use broker::{Broker, Letter, Subscribed};
+pub use wire::{attributes, id_text};

@@ -1,0 +1,125 @@
+//! From a NATS message to an envelope.
+
+use std::fmt;
+use std::sync::Arc;
+
+use async_nats::Message;
+use inbox::{Envelope, InvalidEnvelope};
+
+/// What the application said of messages that are no CloudEvents.
+#[derive(Clone)]
+pub(crate) struct Reading {
+    pub(crate) source: Option<String>,
+    pub(crate) event_type: EventType,
+}
+
+/// The event type of a subject.
+pub(crate) type EventType = Arc<dyn Fn(&str) -> String + Send + Sync>;
+
+impl Default for Reading {
+    fn default() -> Self {
+        Self { source: None, event_type: Arc::new(str::to_owned) }
+    }
+}
+
+impl fmt::Debug for Reading {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reading").field("source", &self.source).finish_non_exhaustive()
+    }
+}
+
+impl Reading {
+    /// The envelope, and why the message could not be read into it.
+    pub(crate) fn read(&self, message: &Message) -> (Envelope, Option<InvalidEnvelope>) {
+        let content_type = header(message, "content-type");
+        let (mut envelope, problem) = match content_type.as_deref().map(Mode::of) {
+            Some(Mode::Structured) => structured(message),
+            Some(Mode::Batch) => (unread(message), Some(is_a_batch())),
+            Some(Mode::Binary) | None => self.binary(message, content_type),
+        };
+        if let (None, Some(source)) = (envelope.source(), &self.source) {
+            envelope = envelope.with_source(source);
+        }
+        (envelope, problem)
+    }
+
+    /// Attributes in headers, or none of CloudEvents at all.
+    fn binary(
+        &self,
+        message: &Message,
+        content_type: Option<String>,
+    ) -> (Envelope, Option<InvalidEnvelope>) {
+        let id = header(message, "nats-msg-id");
+        let event_type = (self.event_type)(&message.subject);
+        let mut envelope = Envelope::new(id, event_type, message.payload.to_vec());
+        if let Some(content_type) = content_type {
+            envelope = envelope.with_content_type(content_type);
+        }
+        let mut problem = None;
+        for (name, value) in headers(message) {
+            match name.strip_prefix("ce-") {
+                Some(attribute) => {
+                    let set = envelope.set_cloud_event_attribute(attribute, value);
+                    problem = problem.or(set.err());
+                }
+                None if matches!(name.as_str(), "nats-msg-id" | "content-type") => {}
+                None => envelope = envelope.with_header(name, value),
+            }
+        }
+        (envelope, problem)
+    }
+}
+
+/// Where the attributes of a CloudEvent stand.
+enum Mode {
+    Binary,
+    Structured,
+    Batch,
+}
+
+impl Mode {
+    fn of(content_type: &str) -> Self {
+        let media_type = content_type.split(';').next().unwrap_or_default().trim();
+        match media_type.to_ascii_lowercase().as_str() {
+            "application/cloudevents" | "application/cloudevents+json" => Self::Structured,
+            "application/cloudevents-batch+json" => Self::Batch,
+            _ => Self::Binary,
+        }
+    }
+}
+
+fn is_a_batch() -> InvalidEnvelope {
+    InvalidEnvelope::new("content type", "is a batch of CloudEvents; publish them one by one")
+}
+
+fn structured(message: &Message) -> (Envelope, Option<InvalidEnvelope>) {
+    match Envelope::from_cloud_event_json(&message.payload) {
+        Ok(mut envelope) => {
+            let others = headers(message).filter(|(name, _)| name != "content-type");
+            for (name, value) in others {
+                envelope = envelope.with_header(name, value);
+            }
+            (envelope, None)
+        }
+        Err(problem) => (unread(message), Some(problem)),
+    }
+}
+
+/// A message of which only the payload and the headers are known.
+fn unread(message: &Message) -> Envelope {
+    let envelope = Envelope::new(None::<&str>, "", message.payload.to_vec());
+    headers(message).fold(envelope, |envelope, (name, value)| envelope.with_header(name, value))
+}
+
+/// All headers, in lower case.
+fn headers(message: &Message) -> impl Iterator<Item = (String, &str)> {
+    let all = message.headers.iter().flat_map(|headers| headers.iter());
+    all.flat_map(|(name, values)| {
+        let name: &str = name.as_ref();
+        values.iter().map(move |value| (name.to_ascii_lowercase(), value.as_str()))
+    })
+}
+
+fn header(message: &Message, name: &str) -> Option<String> {
+    headers(message).find(|(known, _)| known == name).map(|(_, value)| value.to_owned())
+}
