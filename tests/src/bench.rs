@@ -91,7 +91,7 @@ impl<H: Harness> Bench<H> {
         }
     }
 
-    pub(crate) fn consumer(&self) -> Consumer<Faulty<H::Store>> {
+    pub fn consumer(&self) -> Consumer<Faulty<H::Store>> {
         self.inbox.consumer(CONSUMER).expect("the suite's consumer")
     }
 

@@ -13,13 +13,13 @@ use crate::harness::{Harness, StoreOptions};
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A broker and an inbox of one handler.
-pub(super) struct Line<H: Harness, B: Broker> {
-    pub(super) bench: Bench<H>,
-    pub(super) broker: B,
+pub struct Line<H: Harness, B: Broker> {
+    pub bench: Bench<H>,
+    pub broker: B,
 }
 
 impl<H: Harness, B: Broker> Line<H, B> {
-    pub(super) async fn start() -> Self {
+    pub async fn start() -> Self {
         let harness = std::sync::Arc::new(H::start().await);
         let options = StoreOptions { connections: 6, ..StoreOptions::default() };
         let bench = Bench::on(harness, options, |builder| {
@@ -29,30 +29,30 @@ impl<H: Harness, B: Broker> Line<H, B> {
     }
 
     /// Waits that a test can wait for.
-    pub(super) fn options() -> SubscriptionOptions {
+    pub fn options() -> SubscriptionOptions {
         let waits = (Duration::from_millis(200), Duration::from_secs(1));
         SubscriptionOptions::default().retries(RetryPolicy::default().waits(waits.0, waits.1))
     }
 
-    pub(super) async fn subscribe(&self, options: SubscriptionOptions) -> B::Subscribed {
+    pub async fn subscribe(&self, options: SubscriptionOptions) -> B::Subscribed {
         self.broker.subscribe(self.bench.consumer(), options).await
     }
 
     /// Publishes a new message that ends so.
-    pub(super) async fn publish(&self, end: End) -> Envelope {
+    pub async fn publish(&self, end: End) -> Envelope {
         let envelope = envelope([end]);
         self.broker.publish(&envelope).await;
         envelope
     }
 
     /// Waits until the broker has nothing that is not settled.
-    pub(super) async fn settled(&self) {
+    pub async fn settled(&self) {
         self.until("the broker has nothing unsettled", async || self.broker.unsettled().await == 0)
             .await;
     }
 
     /// Waits until the broker has so many dead letters.
-    pub(super) async fn letters(&self, number: usize) -> Vec<Letter> {
+    pub async fn letters(&self, number: usize) -> Vec<Letter> {
         self.until("there are the dead letters", async || {
             self.broker.dead_letters().await.len() >= number
         })
@@ -63,7 +63,7 @@ impl<H: Harness, B: Broker> Line<H, B> {
     }
 
     /// Waits for something of which nobody gives a signal.
-    pub(super) async fn until(&self, what: &str, holds: impl AsyncFn() -> bool) {
+    pub async fn until(&self, what: &str, holds: impl AsyncFn() -> bool) {
         let since = Instant::now();
         while !holds().await {
             assert!(since.elapsed() < PATIENCE, "waited in vain until {what}");
@@ -72,17 +72,17 @@ impl<H: Harness, B: Broker> Line<H, B> {
     }
 
     /// How often the handler was started for the message.
-    pub(super) fn starts_of(&self, envelope: &Envelope) -> u32 {
+    pub fn starts_of(&self, envelope: &Envelope) -> u32 {
         self.bench.probe.starts_of(0, &id_of(envelope).to_string())
     }
 
     /// The counted tries of the message that are not forgotten.
-    pub(super) async fn begun(&self, envelope: &Envelope) -> u32 {
+    pub async fn begun(&self, envelope: &Envelope) -> u32 {
         self.bench.inbox.store().begun(CONSUMER, id_of(envelope)).await.unwrap()
     }
 
     /// Each of the messages has one effect and one dedup row, and nothing is left of its tries.
-    pub(super) async fn assert_each_once(&self, messages: &[Envelope]) {
+    pub async fn assert_each_once(&self, messages: &[Envelope]) {
         for message in messages {
             assert_eq!(self.bench.effects_of(message).await, ["0"]);
             assert!(self.bench.has_row(message).await);
@@ -90,12 +90,12 @@ impl<H: Harness, B: Broker> Line<H, B> {
         }
     }
 
-    pub(super) async fn stored_letters(&self) -> Vec<inbox::StoredDeadLetter> {
+    pub async fn stored_letters(&self) -> Vec<inbox::StoredDeadLetter> {
         self.bench.inbox.store().dead_letters(CONSUMER, None, 1_000).await.unwrap()
     }
 
     /// Stops, and checks that nothing was left behind: nothing is delivered again.
-    pub(super) async fn stop(&self, subscription: B::Subscribed) {
+    pub async fn stop(&self, subscription: B::Subscribed) {
         let health = subscription.health();
         subscription.stop().await;
         assert_eq!(health.now().unsettled, 0);
@@ -103,7 +103,7 @@ impl<H: Harness, B: Broker> Line<H, B> {
     }
 
     /// The message is processed already.
-    pub(super) async fn process(&self, envelope: &Envelope) {
+    pub async fn process(&self, envelope: &Envelope) {
         assert_eq!(self.bench.dispatch(envelope).await.unwrap(), Outcome::Processed);
     }
 }

@@ -12,5 +12,6 @@ pub mod outcomes;
 pub mod retries;
 mod wire;
 
+pub use bench::Line;
 pub use broker::{Broker, Letter, Subscribed};
 pub use wire::{attributes, id_text};

@@ -17,14 +17,17 @@ use inbox_nats::{NatsSubscription, RunningNatsSubscription};
 use test_servers::nats::NatsServer;
 use uuid::Uuid;
 
-#[path = "stores/sqlite.rs"]
+mod checks;
+mod outages;
+mod reading;
+#[path = "../stores/sqlite.rs"]
 mod store;
 
 const ACK_WAIT: Duration = Duration::from_secs(2);
 
 /// A stream that keeps what is not settled, and one for dead letters.
 struct Nats {
-    _server: Option<NatsServer>,
+    server: Option<NatsServer>,
     jetstream: Context,
     name: String,
 }
@@ -37,6 +40,28 @@ impl Nats {
     /// Where the dead letters of this test are.
     fn dead(&self) -> String {
         format!("dead-{}", self.name)
+    }
+
+    async fn create_dead_letters(&self) {
+        let subjects = vec![format!("dead.{}.>", self.name)];
+        let config = Config { name: self.dead(), subjects, ..Config::default() };
+        self.jetstream.create_stream(config).await.unwrap();
+    }
+
+    async fn create_consumer(&self, strict: bool) {
+        let config = pull::Config {
+            durable_name: Some("suite".to_owned()),
+            ack_policy: AckPolicy::Explicit,
+            ack_wait: ACK_WAIT,
+            max_deliver: -1,
+            max_ack_pending: if strict { 1 } else { 1_000 },
+            ..pull::Config::default()
+        };
+        self.stream(&self.name).await.create_consumer(config).await.unwrap();
+    }
+
+    fn subscription(&self) -> NatsSubscription {
+        NatsSubscription::new(self.jetstream.clone(), &self.name, "suite")
     }
 
     async fn letter(&self, sequence: u64) -> Letter {
@@ -89,14 +114,15 @@ impl Broker for Nats {
             }
         };
         let jetstream = jetstream::new(async_nats::connect(url).await.unwrap());
-        let nats = Self { _server: server, jetstream, name: Uuid::new_v4().simple().to_string() };
-        for (name, subjects, retention) in [
-            (nats.name.clone(), format!("{}.>", nats.name), RetentionPolicy::WorkQueue),
-            (nats.dead(), format!("dead.{}.>", nats.name), RetentionPolicy::Limits),
-        ] {
-            let config = Config { name, subjects: vec![subjects], retention, ..Config::default() };
-            nats.jetstream.create_stream(config).await.unwrap();
-        }
+        let nats = Self { server, jetstream, name: Uuid::new_v4().simple().to_string() };
+        let config = Config {
+            name: nats.name.clone(),
+            subjects: vec![format!("{}.>", nats.name)],
+            retention: RetentionPolicy::WorkQueue,
+            ..Config::default()
+        };
+        nats.jetstream.create_stream(config).await.unwrap();
+        nats.create_dead_letters().await;
         nats
     }
 
@@ -119,18 +145,8 @@ impl Broker for Nats {
         consumer: Consumer<S>,
         options: SubscriptionOptions,
     ) -> Running {
-        let strict = options.delivery_order() == DeliveryOrder::Strict;
-        let config = pull::Config {
-            durable_name: Some("suite".to_owned()),
-            ack_policy: AckPolicy::Explicit,
-            ack_wait: ACK_WAIT,
-            max_deliver: -1,
-            max_ack_pending: if strict { 1 } else { 1_000 },
-            ..pull::Config::default()
-        };
-        self.stream(&self.name).await.create_consumer(config).await.unwrap();
-        let subscription = NatsSubscription::new(self.jetstream.clone(), &self.name, "suite");
-        Running(subscription.options(options).start(&consumer).await.unwrap())
+        self.create_consumer(options.delivery_order() == DeliveryOrder::Strict).await;
+        Running(self.subscription().options(options).start(&consumer).await.unwrap())
     }
 
     async fn unsettled(&self) -> usize {
