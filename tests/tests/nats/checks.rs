@@ -42,11 +42,6 @@ async fn what_would_lose_or_starve_is_refused_with_its_remedy() {
     let options = SubscriptionOptions::default;
     assert_eq!(start(right(), options()).await, Ok(()));
     for (config, options, remedy) in [
-        (
-            pull::Config { ack_policy: AckPolicy::All, ..right() },
-            options(),
-            "`ack_policy: explicit`",
-        ),
         (pull::Config { max_deliver: 5, ..right() }, options(), "Set `max_deliver` to -1"),
         (
             pull::Config { ack_wait: Duration::from_millis(100), ..right() },
@@ -59,6 +54,18 @@ async fn what_would_lose_or_starve_is_refused_with_its_remedy() {
         let refused = start(config, options).await.unwrap_err();
         assert!(refused.contains(remedy), "{refused}");
     }
+}
+
+/// A stream that deletes what is acknowledged takes no other policy; so it is asked of another.
+#[tokio::test]
+async fn acknowledging_one_message_for_all_before_it_is_refused() {
+    let line = Here::start().await;
+    let config = pull::Config { ack_policy: AckPolicy::All, ..right() };
+    let stream = line.broker.dead();
+    line.broker.stream(&stream).await.create_consumer(config).await.unwrap();
+    let subscription = NatsSubscription::new(line.broker.jetstream.clone(), &stream, "suite");
+    let refused = subscription.start(&line.bench.consumer()).await.unwrap_err();
+    assert!(refused.to_string().contains("`ack_policy: explicit`"), "{refused}");
 }
 
 #[tokio::test]
