@@ -10,6 +10,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode, ExitStatus};
 
 use rustix::process::{Pid, Signal, kill_process};
+use test_servers::nats::NatsServer;
 use test_servers::pgbouncer::PgBouncer;
 use test_servers::postgres::{Installation, Started};
 use test_servers::{Error, Result};
@@ -35,23 +36,24 @@ fn list() {
     for found in Installation::all() {
         println!("postgresql {} {} {}", found.major(), found.version(), found.programs().display());
     }
-    if let Ok(program) = PgBouncer::program() {
-        let version = version_of(&program);
-        println!(
-            "pgbouncer {} {version} {}",
-            version.split('.').next().unwrap_or_default(),
-            program.display()
-        );
+    let others = [("pgbouncer", PgBouncer::program()), ("nats-server", NatsServer::program())];
+    for (kind, program) in others {
+        if let Ok(program) = program {
+            let version = version_of(&program);
+            let major = version.split('.').next().unwrap_or_default();
+            println!("{kind} {major} {version} {}", program.display());
+        }
     }
 }
 
-/// `PgBouncer 1.18.0` and further lines.
+/// `PgBouncer 1.18.0` and further lines; `nats-server: v2.9.10`.
 fn version_of(program: &Path) -> String {
     let output = Command::new(program).arg("--version").output();
     let text = output
         .map(|output| String::from_utf8_lossy(&output.stdout).into_owned())
         .unwrap_or_default();
-    text.split_whitespace().nth(1).unwrap_or("unknown").to_owned()
+    let version = text.split_whitespace().nth(1).unwrap_or("unknown");
+    version.trim_start_matches('v').to_owned()
 }
 
 fn with_servers(

@@ -2,6 +2,7 @@
 //! What a block leaves out is in [`prelude`]; what it declares itself goes before that.
 
 #![allow(missing_docs, unused, unreachable_pub)]
+#![allow(clippy::print_stdout, reason = "guides show what they get")]
 
 pub mod prelude;
 
