@@ -4,13 +4,16 @@
 //! A transport reads from its broker and hands in, through an [`Intake`]; the rest happens here. It tells
 //! how its broker acknowledges through [`Settle`].
 
-mod engine;
 mod health;
+mod intake;
+mod keep;
 mod options;
 mod put_away;
 mod queue;
 mod settle;
+mod shared;
 mod try_apart;
+mod worker;
 
 use std::future::Future;
 
@@ -18,8 +21,8 @@ use crate::dead_letter::DeadLetter;
 use crate::envelope::Envelope;
 use crate::error::InvalidEnvelope;
 
-pub use engine::Intake;
 pub use health::{Health, SubscriptionHealth};
+pub use intake::Intake;
 pub use options::{DeadLettersTo, DeliveryOrder, SubscriptionOptions};
 
 /// An error of a broker's client.

@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use super::Settle;
-use super::engine::{Entry, Worker};
 use super::options::DeadLettersTo;
 use super::queue::Waiting;
 use super::settle::{in_time, stored_in_time};
+use super::shared::Entry;
+use super::worker::Worker;
 use crate::attempts::Attempts;
 use crate::dead_letter::{DeadLetter, DeadLetters};
 use crate::message_id::MessageId;

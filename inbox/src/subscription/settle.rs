@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
 
-use super::engine::{Entry, Worker};
 use super::queue::Waiting;
+use super::shared::Entry;
+use super::worker::Worker;
 use super::{BrokerError, Settle};
 use crate::attempts::Attempts;
 use crate::dead_letter::DeadLetters;

@@ -4,9 +4,10 @@
 use std::time::Duration;
 
 use super::Settle;
-use super::engine::{Entry, Worker};
 use super::queue::Waiting;
 use super::settle::stored_in_time;
+use super::shared::Entry;
+use super::worker::Worker;
 use crate::attempts::Attempts;
 use crate::dead_letter::DeadLetters;
 use crate::error::DispatchError;
