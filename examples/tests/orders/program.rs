@@ -1,58 +1,20 @@
 //! Finding and running the program.
 
 use std::ffi::OsStr;
-use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
-use std::time::SystemTime;
 
 use serde_json::Value;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use sqlx::{ConnectOptions, Row};
 
-/// The built example. Cargo tells tests the path of a binary and not that of an example, and builds
-/// examples with `cargo test` but not with `cargo test --test orders`.
+use crate::built::example;
+
 pub(crate) fn orders() -> Command {
     static PATH: OnceLock<PathBuf> = OnceLock::new();
-    Command::new(PATH.get_or_init(|| {
-        let test = std::env::current_exe().unwrap();
-        let profile = test.parent().and_then(Path::parent).unwrap(); // target/debug/deps/orders-…
-        let name = format!("orders{}", std::env::consts::EXE_SUFFIX);
-        let built = profile.join("examples").join(name);
-        if !is_current(&built) {
-            build(profile);
-        }
-        built
-    }))
-}
-
-/// Whether the program is younger than every file it was made of, which Cargo lists beside it.
-fn is_current(program: &Path) -> bool {
-    let changed = |path: &Path| fs::metadata(path).and_then(|file| file.modified());
-    let Ok(built) = changed(program) else { return false };
-    let Ok(list) = fs::read_to_string(program.with_extension("d")) else { return false };
-    let files = list.split_once(": ").map_or("", |(_, files)| files);
-    files
-        .replace("\\ ", "\0")
-        .split_whitespace()
-        .map(|file| changed(Path::new(&file.replace('\0', " "))).unwrap_or(SystemTime::now()))
-        .all(|source| source <= built)
-}
-
-fn build(profile: &Path) {
-    let name = match profile.file_name().and_then(OsStr::to_str).unwrap() {
-        "debug" => "dev",
-        other => other,
-    };
-    let built = Command::new(env!("CARGO"))
-        .args(["build", "--quiet", "--package", "examples", "--example", "orders"])
-        .args(["--profile", name, "--target-dir"])
-        .arg(profile.parent().unwrap())
-        .status()
-        .unwrap();
-    assert!(built.success(), "the example does not build");
+    Command::new(PATH.get_or_init(|| example("orders")))
 }
 
 /// How the program ended.
