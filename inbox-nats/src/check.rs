@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use async_nats::jetstream::consumer::{AckPolicy, Config};
+use async_nats::jetstream::context::GetStreamByNameErrorKind;
 use async_nats::jetstream::{Context, stream};
 use inbox::{DeadLettersTo, DeliveryOrder, SubscriptionOptions};
 
@@ -92,11 +93,21 @@ async fn dead_letters_are_lost(
     Subject { stream, consumer, dead_letters, .. }: &Subject<'_>,
     jetstream: &Context,
 ) -> Option<String> {
-    let Ok(of_them) = jetstream.stream_by_subject(*dead_letters).await else {
-        return Some(format!(
-            "no stream keeps the dead-letter subject `{dead_letters}`: create one for it, name another \
-             with `dead_letter_subject`, or keep dead letters in the store (`DeadLettersTo::Store`)"
-        ));
+    let of_them = match jetstream.stream_by_subject(*dead_letters).await {
+        Ok(name) => name,
+        Err(error) if error.kind() == GetStreamByNameErrorKind::Request => {
+            return Some(format!(
+                "the stream of the dead-letter subject `{dead_letters}` could not be looked up ({error}): \
+                 start again when the server answers"
+            ));
+        }
+        Err(_) => {
+            return Some(format!(
+                "no stream keeps the dead-letter subject `{dead_letters}`: create one for it, name \
+                 another with `dead_letter_subject`, or keep dead letters in the store \
+                 (`DeadLettersTo::Store`)"
+            ));
+        }
     };
     let filters = || consumer.filter_subjects.iter().chain([&consumer.filter_subject]);
     let takes_all = filters().all(String::is_empty);
@@ -123,21 +134,38 @@ fn covers(filter: &str, subject: &str) -> bool {
     tokens.next().is_none()
 }
 
+/// What may be meant so.
 fn warn_of_limits(Subject { stream, consumer, options, .. }: &Subject<'_>) {
-    if stream.max_age > Duration::ZERO {
-        tracing::warn!(
-            stream = stream.name,
-            "messages that are not processed within {:?} are gone: that is the stream's `max_age`",
-            stream.max_age
-        );
-    }
     let limited = stream.max_messages > 0 || stream.max_bytes > 0;
-    if limited && stream.discard == stream::DiscardPolicy::Old {
-        tracing::warn!(
-            stream = stream.name,
-            "the stream drops its oldest messages when it is full, processed or not; `discard: new` \
-             would refuse new ones instead"
-        );
+    let in_memory = stream.storage == stream::StorageType::Memory || consumer.memory_storage;
+    for (applies, warning) in [
+        (
+            !stream.max_age.is_zero(),
+            "messages that are older than the stream's `max_age` are gone, processed or not",
+        ),
+        (
+            limited && stream.discard == stream::DiscardPolicy::Old,
+            "the stream drops its oldest messages when it is full, processed or not; `discard: new` would \
+             refuse new ones instead",
+        ),
+        (
+            in_memory,
+            "the stream or the consumer is kept in memory and gone when its servers restart",
+        ),
+        (
+            !consumer.inactive_threshold.is_zero(),
+            "the server deletes the consumer when no process has fetched for its `inactive_threshold`",
+        ),
+        (
+            consumer.max_deliver > 0,
+            "a message that was on its way when processes ended `max_deliver` times is never delivered \
+             again; -1 has no such limit",
+        ),
+    ] {
+        if applies {
+            let (stream, consumer) = (&stream.name, &consumer.durable_name);
+            tracing::warn!(stream, consumer, "{warning}");
+        }
     }
     let most = options.most_unsettled() as i64;
     if consumer.max_ack_pending > 0 && consumer.max_ack_pending < most {

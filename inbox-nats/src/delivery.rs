@@ -24,21 +24,29 @@ pub(crate) struct NatsDelivery {
 }
 
 impl NatsDelivery {
+    /// A confirmation comes as the answer to a request: the client keeps one subscription for those.
     async fn answer(&self, kind: AckKind) -> Result<(), BrokerError> {
-        match self.ways.confirmed {
-            true => self.message.double_ack_with(kind).await,
-            false => self.message.ack_with(kind).await,
-        }
+        let Some(reply) = self.message.reply.clone().filter(|_| self.ways.confirmed) else {
+            return self.message.ack_with(kind).await;
+        };
+        self.ways.jetstream.client().request(reply, kind.into()).await?;
+        Ok(())
     }
 
-    /// The letter's headers: those of the message, and why it was put away.
+    /// The letter's headers: those of the message, and why it was put away. What stood there for the
+    /// server when the message was published is not meant again: it would refuse, expire or deduplicate
+    /// the letter, or roll others up.
     fn headers_of(&self, letter: &DeadLetter) -> HeaderMap {
-        let mut headers = self.message.headers.clone().unwrap_or_default();
-        if let Some(id) = headers.get("Nats-Msg-Id").cloned() {
-            headers.insert("Inbox-Msg-Id", id);
+        let mut headers = HeaderMap::new();
+        for (name, values) in self.message.headers.iter().flat_map(HeaderMap::iter) {
+            let name: &str = name.as_ref();
+            let is_for_the_server = name.to_ascii_lowercase().starts_with("nats-");
+            let name = if is_for_the_server { format!("Inbox-{name}") } else { name.to_owned() };
+            for value in values {
+                headers.append(name.as_str(), value.clone());
+            }
         }
-        // Put away again, for want of an acknowledgement, it is dropped within the stream's window.
-        headers.insert("Nats-Msg-Id", format!("{} {}", letter.consumer, letter.key).as_str());
+        headers.insert("Nats-Msg-Id", self.letter_id(letter));
         for (name, value) in [
             ("Inbox-Reason", letter.reason.as_str()),
             ("Inbox-Error", &in_one_line(&letter.error)),
@@ -50,11 +58,21 @@ impl NatsDelivery {
         }
         headers
     }
+
+    /// Put away again, for want of an acknowledgement, the letter is dropped within the stream's window.
+    /// One of the same message published anew is not: the first letter may be gone by then.
+    fn letter_id(&self, letter: &DeadLetter) -> String {
+        let published = self.message.info().map_or(0, |info| info.stream_sequence);
+        format!("{} {} {published}", letter.consumer, letter.key)
+    }
 }
+
+/// Longer errors are cut: a letter has to fit where its message did.
+const LONGEST_ERROR: usize = 1_024;
 
 /// As a header can hold it.
 fn in_one_line(text: &str) -> String {
-    text.replace(char::is_control, " ")
+    text[..text.floor_char_boundary(LONGEST_ERROR)].replace(char::is_control, " ")
 }
 
 impl Settle for NatsDelivery {

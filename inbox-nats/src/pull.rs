@@ -3,13 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_nats::connection::State;
 use async_nats::jetstream;
 use async_nats::jetstream::consumer::pull::BatchConfig;
 use async_nats::jetstream::consumer::{Consumer, pull};
 use async_nats::{Message, StatusCode, Subscriber};
 use futures_util::{FutureExt as _, StreamExt as _};
 use inbox::{Incoming, Intake};
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use crate::delivery::{NatsDelivery, Ways};
 use crate::read::Reading;
@@ -24,6 +25,9 @@ const GRACE: Duration = Duration::from_secs(3);
 /// How long it waits after a request that failed.
 const PAUSE: Duration = Duration::from_millis(500);
 
+/// How often the connection is looked at while there is no room for more.
+const LOOK: Duration = Duration::from_secs(1);
+
 pub(crate) struct Puller {
     pub(crate) consumer: Consumer<pull::Config>,
     pub(crate) ways: Arc<Ways>,
@@ -37,9 +41,19 @@ pub(crate) struct Puller {
 impl Puller {
     /// Fetches until the subscription is to end, and finishes what was fetched.
     pub(crate) async fn run(mut self, intake: Intake<NatsDelivery>) {
-        while let Some(room) = intake.room().await {
+        let mut fetches = true;
+        loop {
+            let room = match timeout(LOOK, intake.room()).await {
+                Ok(Some(room)) => room,
+                Ok(None) => break,
+                Err(_) => {
+                    intake.health().set_connected(fetches && self.is_connected());
+                    continue;
+                }
+            };
             let pulled = self.pull(room, &intake).await;
-            intake.health().set_connected(pulled.is_ok());
+            fetches = pulled.is_ok();
+            intake.health().set_connected(fetches);
             if let Err(problem) = pulled {
                 let consumer = &self.consumer.cached_info().name;
                 tracing::warn!(consumer, "no messages can be fetched: {problem}; trying again");
@@ -52,13 +66,36 @@ impl Puller {
         }
         intake.health().set_connected(false);
         intake.drain().await;
+        // The process may end now: what was not confirmed leaves before.
+        let _ = timeout(GRACE, self.ways.jetstream.client().flush()).await;
+    }
+
+    fn is_connected(&self) -> bool {
+        self.ways.jetstream.client().connection_state() == State::Connected
+    }
+
+    /// As many as there is room for and as long as is usual, or what the consumer grants.
+    fn request(&self, room: usize) -> BatchConfig {
+        let granted = &self.consumer.cached_info().config;
+        let most = usize::try_from(granted.max_batch).ok().filter(|most| *most > 0);
+        let longest = Some(granted.max_expires).filter(|longest| !longest.is_zero());
+        BatchConfig {
+            batch: most.map_or(room, |most| room.min(most)),
+            expires: Some(longest.map_or(EXPIRES, |longest| EXPIRES.min(longest))),
+            ..BatchConfig::default()
+        }
     }
 
     /// One request and all that is answered to it.
     async fn pull(&mut self, room: usize, intake: &Intake<NatsDelivery>) -> Result<(), String> {
+        if !self.is_connected() {
+            // The client would keep the request, and all those after it, for when it is connected again.
+            return Err("not connected".to_owned());
+        }
         self.requests += 1;
         let reply = format!("{}.{}", self.inbox, self.requests);
-        let request = BatchConfig { batch: room, expires: Some(EXPIRES), ..Default::default() };
+        let request = self.request(room);
+        let mut left = request.batch;
         let deadline = Instant::now() + EXPIRES + GRACE;
         let sent =
             timeout_at(deadline, self.consumer.request_batch(request, reply.as_str().into()));
@@ -67,7 +104,6 @@ impl Puller {
             Ok(Err(error)) => return Err(error.to_string()),
             Err(_) => return Err("the request could not be sent".to_owned()),
         }
-        let mut left = room;
         while left > 0 {
             let message = match timeout_at(deadline, self.answers.next()).await {
                 Ok(Some(message)) => message,

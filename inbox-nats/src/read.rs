@@ -1,5 +1,6 @@
 //! From a NATS message to an envelope.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -59,7 +60,8 @@ impl Reading {
         for (name, value) in headers(message) {
             match name.strip_prefix("ce-") {
                 Some(attribute) => {
-                    let set = envelope.set_cloud_event_attribute(attribute, value);
+                    let set = percent_decoded(value)
+                        .and_then(|value| envelope.set_cloud_event_attribute(attribute, &value));
                     problem = problem.or(set.err());
                 }
                 None if matches!(name.as_str(), "nats-msg-id" | "content-type") => {}
@@ -86,6 +88,29 @@ impl Mode {
             _ => Self::Binary,
         }
     }
+}
+
+/// Attributes stand percent-encoded in headers, which are ASCII. A `%` that begins no code is itself.
+fn percent_decoded(value: &str) -> Result<Cow<'_, str>, InvalidEnvelope> {
+    if !value.contains('%') {
+        return Ok(Cow::Borrowed(value));
+    }
+    let mut bytes = Vec::with_capacity(value.len());
+    let mut rest = value.as_bytes();
+    while let Some((&first, after)) = rest.split_first() {
+        let code = after.first_chunk().filter(|_| first == b'%').and_then(hexadecimal);
+        bytes.push(code.unwrap_or(first));
+        rest = if code.is_some() { &after[2..] } else { after };
+    }
+    let text = String::from_utf8(bytes);
+    text.map(Cow::Owned).map_err(|_| {
+        InvalidEnvelope::new("CloudEvent", "has an attribute whose percent-encoding is not UTF-8")
+    })
+}
+
+fn hexadecimal(digits: &[u8; 2]) -> Option<u8> {
+    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+    Some(digit(digits[0])? << 4 | digit(digits[1])?)
 }
 
 fn is_a_batch() -> InvalidEnvelope {
@@ -122,4 +147,29 @@ fn headers(message: &Message) -> impl Iterator<Item = (String, &str)> {
 
 fn header(message: &Message, name: &str) -> Option<String> {
     headers(message).find(|(known, _)| known == name).map(|(_, value)| value.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attributes_are_percent_decoded_once() {
+        for (value, expected) in [
+            ("evt_17", "evt_17"),
+            ("Euro%20%E2%82%AC%20%f0%9f%98%80", "Euro \u{20ac} \u{1f600}"),
+            ("100%", "100%"),
+            ("%2", "%2"),
+            ("%zz%2525", "%zz%25"),
+            ("%+1", "%+1"),
+        ] {
+            assert_eq!(percent_decoded(value).unwrap(), expected);
+        }
+    }
+
+    #[test]
+    fn what_is_no_utf_8_is_refused_and_not_quoted() {
+        let refused = percent_decoded("secret%C0%A0").unwrap_err();
+        assert!(!refused.to_string().contains("secret"), "{refused}");
+    }
 }

@@ -1,4 +1,4 @@
-//! Finding and running the program.
+//! Running the program.
 
 use std::ffi::OsStr;
 use std::io::Write;

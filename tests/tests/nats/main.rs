@@ -18,6 +18,7 @@ use test_servers::nats::NatsServer;
 use uuid::Uuid;
 
 mod checks;
+mod letters;
 mod outages;
 mod reading;
 #[path = "../stores/sqlite.rs"]

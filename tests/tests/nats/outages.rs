@@ -1,5 +1,8 @@
 //! Servers and consumers that go away.
 
+use std::time::Duration;
+
+use async_nats::jetstream::consumer::{AckPolicy, pull};
 use conformance::transport::{Broker, Line, Subscribed};
 use conformance::{End, envelope};
 use inbox::DeadLettersTo;
@@ -81,4 +84,62 @@ async fn a_dead_letter_that_was_put_away_twice_is_one() {
     line.settled().await;
     running.stop().await;
     assert_eq!(line.stored_letters().await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_lost_connection_is_told_while_there_is_no_room_to_fetch_either() {
+    let mut line = Here::start().await;
+    if line.broker.server.is_none() {
+        return; // somebody else's server
+    }
+    let message = line.publish(End::Wait(Box::new(End::Ok))).await;
+    let running = line.subscribe(Here::options().batch(1).unsettled(1)).await;
+    let health = running.health();
+    line.bench.probe.arrived().await;
+    line.until("it is healthy", async || health.now().connected).await;
+    line.broker.server.as_mut().unwrap().kill9().await.unwrap();
+    line.until("it is unhealthy", async || !health.now().connected).await;
+    line.broker.server.as_mut().unwrap().restart().await.unwrap();
+    line.until("it is healthy again", async || health.now().connected).await;
+    line.bench.probe.open();
+    line.settled().await;
+    running.stop().await;
+    assert_eq!(line.starts_of(&message), 1);
+    line.assert_each_once(&[message]).await;
+}
+
+#[tokio::test]
+async fn a_consumer_that_grants_little_at_a_time_is_asked_for_little() {
+    let line = Here::start().await;
+    let config = pull::Config {
+        durable_name: Some("suite".to_owned()),
+        ack_policy: AckPolicy::Explicit,
+        max_batch: 2,
+        max_expires: Duration::from_millis(200),
+        ..pull::Config::default()
+    };
+    line.broker.stream(&line.broker.name).await.create_consumer(config).await.unwrap();
+    let mut messages = Vec::new();
+    for _ in 0..7 {
+        messages.push(line.publish(End::Ok).await);
+    }
+    let running = line.broker.subscription().options(Here::options());
+    let running = running.start(&line.bench.consumer()).await.unwrap();
+    line.settled().await;
+    running.stop().await;
+    line.assert_each_once(&messages).await;
+}
+
+#[tokio::test]
+async fn acknowledgements_that_nobody_confirms_have_left_when_it_is_stopped() {
+    let line = Here::start().await;
+    let message = line.publish(End::Ok).await;
+    line.broker.create_consumer(false).await;
+    let running = line.broker.subscription().options(Here::options()).without_confirmed_acks();
+    let running = running.start(&line.bench.consumer()).await.unwrap();
+    line.until("it was tried", async || line.starts_of(&message) == 1).await;
+    running.stop().await;
+    line.settled().await;
+    assert_eq!(line.broker.delivered().await, 0);
+    line.assert_each_once(&[message]).await;
 }

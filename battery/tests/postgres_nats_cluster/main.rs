@@ -1,0 +1,52 @@
+//! Beyond one machine: three JetStream servers that replicate each other, one PostgreSQL, four consumer
+//! processes; all the while consumers are killed, the stream's leader too, and PostgreSQL restarts.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking, and prints its counts"
+)]
+
+mod chaos;
+mod place;
+mod publisher;
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use battery::{CONSUMERS, Form, through_a_pooler};
+use chaos::Chaos;
+use place::Place;
+use publisher::Published;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cluster_whose_parts_are_killed_all_the_while_applies_each_message_once() {
+    if through_a_pooler() {
+        return; // a server of its own, without one
+    }
+    let form = Form::chosen();
+    let place = Place::start().await;
+    let published = Arc::new(Published::new(form.times(4_000, 60_000)));
+    let publishing = publisher::publish(place.jetstream.clone(), published.clone());
+    let mut chaos = Chaos::new(place, published.clone());
+    let killing = async {
+        while chaos.rounds() < form.times(12, 120) || !published.is_enough() {
+            chaos.round().await;
+        }
+        published.end.store(true, Ordering::SeqCst);
+    };
+    let (messages, ()) = tokio::join!(publishing, killing);
+    let tally = chaos.settle().await;
+
+    let Place { stage, jetstream, .. } = &chaos.place;
+    stage.books.publish(&messages).await.unwrap();
+    let proof = stage.books.proof_of(&CONSUMERS[..1]).await.unwrap();
+    let dead = place::count(jetstream, place::DEAD).await.unwrap();
+    println!("{} publishes; {tally:?}; {dead} dead letters\n{proof}", messages.len());
+    assert!(proof.is_exact(), "{proof}");
+    assert_eq!(dead, 0, "something innocent was put away");
+    assert!(proof.messages() < messages.len() as i64, "duplicates were published");
+    assert!(tally.kills > 0 && tally.leaders > 0 && tally.databases >= 2, "{tally:?}");
+    assert!(tally.deliveries > messages.len() as u64, "something was delivered again: {tally:?}");
+}
