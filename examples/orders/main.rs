@@ -3,6 +3,7 @@
 //! `orders` demonstrates it on traffic with redeliveries and proves the result; `orders FILE`
 //! applies a stream of CloudEvents.
 
+mod batch;
 mod database;
 mod demo;
 mod events;
@@ -32,6 +33,8 @@ use crate::file::Stream;
 use crate::outage::Outage;
 use crate::traffic::Traffic;
 
+const MAX_BATCH: i64 = 100_000;
+
 /// A stock service that applies every order event exactly once.
 #[derive(Parser)]
 #[command(
@@ -50,6 +53,10 @@ struct Arguments {
     /// dropped at the end
     #[arg(long, value_name = "URL", conflicts_with = "db")]
     database_url: Option<String>,
+    /// Commit N lines at once: a line that fails is tried again after the others of its batch
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "file")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=MAX_BATCH))]
+    batch: u32,
     /// For tests: run on a server whose fsync is off
     #[arg(long, hide = true)]
     accept_fsync_off: bool,
@@ -140,7 +147,9 @@ async fn apply<D: Database>(
     arguments: &Arguments,
 ) -> anyhow::Result<bool> {
     let inbox = inbox(&database, Outage::default()).await?;
-    let tally = file::apply(stream, &mut inbox.consumer(D::CONSUMER)?.worker()).await?;
+    let mut worker = inbox.consumer(D::CONSUMER)?.worker();
+    let tally = file::apply(stream, &mut worker, arguments.batch as usize).await?;
+    drop(worker); // it may hold a connection, for which closing would wait
     database.close().await?;
     if arguments.json {
         report::json(&tally)?

@@ -1,6 +1,7 @@
 //! The `orders` example as its users see it: a process with files, streams and an exit code.
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on panics")]
 
+mod batch;
 mod built;
 mod crash;
 mod demonstration;

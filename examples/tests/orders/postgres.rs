@@ -7,7 +7,7 @@ use sqlx::{AssertSqlSafe, Connection, PgConnection};
 use test_servers::postgres::{Cluster, Options, Server, Shutdown, TestDatabase};
 
 use crate::input::Stream;
-use crate::program::{Ended, orders};
+use crate::program::{Ended, feed, orders};
 
 /// Straight to the server: the program uses named statements, which a pooler may not follow.
 async fn database() -> TestDatabase {
@@ -22,12 +22,7 @@ fn start(database: &TestDatabase, arguments: &[&str]) -> Child {
 
 /// `orders - --json` on `input`.
 fn apply(database: &TestDatabase, input: String) -> Ended {
-    let mut child = start(database, &["-", "--json"]);
-    let mut stdin = child.stdin.take().unwrap();
-    let feeding = std::thread::spawn(move || stdin.write_all(input.as_bytes()).unwrap());
-    let ended = child.wait_with_output().unwrap();
-    feeding.join().unwrap();
-    ended.into()
+    feed(start(database, &["-", "--json"]), input.into_bytes())
 }
 
 async fn column(database: &TestDatabase, sql: &str) -> Vec<String> {
@@ -36,7 +31,7 @@ async fn column(database: &TestDatabase, sql: &str) -> Vec<String> {
     query.fetch_all(&mut connection).await.unwrap()
 }
 
-async fn tables(database: &TestDatabase) -> (Vec<String>, Vec<String>) {
+pub(crate) async fn tables(database: &TestDatabase) -> (Vec<String>, Vec<String>) {
     let stock =
         "SELECT concat_ws(' ', sku, on_hand, reserved) FROM stock ORDER BY sku COLLATE \"C\"";
     let orders = "SELECT concat_ws(' ', order_id, sku, quantity, status) FROM orders \
@@ -121,10 +116,16 @@ async fn tables_of_somebody_else_are_left_alone_on_postgres() {
 /// The server is gone half-way: the line that finds it gone waits for it, and so do those after it.
 #[tokio::test]
 async fn a_stream_goes_on_after_a_restart_of_postgres() {
+    for batch in ["1", "50"] {
+        goes_on_after_a_restart(batch).await;
+    }
+}
+
+async fn goes_on_after_a_restart(batch: &str) {
     let mut cluster = Cluster::start(Options::default()).await.unwrap();
     let stream = Stream::generate(2000, 5);
     let database = cluster.server().create_database().await.unwrap();
-    let mut child = start(&database, &["-", "--json"]);
+    let mut child = start(&database, &["-", "--json", "--batch", batch]);
     let mut stdin = child.stdin.take().unwrap();
     let mut told = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
     let (text, half) = (stream.text(), stream.text().len() / 2);

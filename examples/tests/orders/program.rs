@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::sync::OnceLock;
 
 use serde_json::Value;
@@ -65,9 +65,12 @@ pub(crate) fn apply(input: impl AsRef<[u8]>, db: Option<&Path>) -> Ended {
         command.arg("--db").arg(db);
     }
     let pipes = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = pipes.spawn().unwrap();
+    feed(pipes.spawn().unwrap(), input.as_ref().to_owned())
+}
+
+/// Gives a running program its input, and waits for its end.
+pub(crate) fn feed(mut child: Child, input: Vec<u8>) -> Ended {
     let mut stdin = child.stdin.take().unwrap();
-    let input = input.as_ref().to_owned();
     // In a thread of its own: the program may fill its stderr before it has read everything.
     let feeding = std::thread::spawn(move || stdin.write_all(&input).unwrap());
     let ended = child.wait_with_output().unwrap();
