@@ -27,11 +27,11 @@ async fn a_cluster_whose_parts_are_killed_all_the_while_applies_each_message_onc
     }
     let form = Form::chosen();
     let place = Place::start().await;
-    let published = Arc::new(Published::new(form.times(4_000, 60_000)));
+    let published = Arc::new(Published::new(form.times(2_000, 60_000)));
     let publishing = publisher::publish(place.jetstream.clone(), published.clone());
     let mut chaos = Chaos::new(place, published.clone());
     let killing = async {
-        while chaos.rounds() < form.times(12, 120) || !published.is_enough() {
+        while chaos.rounds() < form.times(8, 120) || !published.is_enough() {
             chaos.round().await;
         }
         published.end.store(true, Ordering::SeqCst);

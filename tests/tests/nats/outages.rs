@@ -131,7 +131,7 @@ async fn a_consumer_that_grants_little_at_a_time_is_asked_for_little() {
 }
 
 #[tokio::test]
-async fn acknowledgements_that_nobody_confirms_have_left_when_it_is_stopped() {
+async fn acknowledgements_that_nobody_confirms_are_acknowledgements_too() {
     let line = Here::start().await;
     let message = line.publish(End::Ok).await;
     line.broker.create_consumer(false).await;
