@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use async_nats::Message;
-use inbox::{Envelope, InvalidEnvelope};
+use inbox::{CloudEventMode, Envelope, InvalidEnvelope};
 
 /// What the application said of messages that are no CloudEvents.
 #[derive(Clone)]
@@ -33,10 +33,10 @@ impl Reading {
     /// The envelope, and why the message could not be read into it.
     pub(crate) fn read(&self, message: &Message) -> (Envelope, Option<InvalidEnvelope>) {
         let content_type = header(message, "content-type");
-        let (mut envelope, problem) = match content_type.as_deref().map(Mode::of) {
-            Some(Mode::Structured) => structured(message),
-            Some(Mode::Batch) => (unread(message), Some(is_a_batch())),
-            Some(Mode::Binary) | None => self.binary(message, content_type),
+        let (mut envelope, problem) = match CloudEventMode::of(content_type.as_deref()) {
+            CloudEventMode::Structured => structured(message),
+            CloudEventMode::Batch => (unread(message), Some(CloudEventMode::batch_refused())),
+            CloudEventMode::Binary => self.binary(message, content_type),
         };
         if let (None, Some(source)) = (envelope.source(), &self.source) {
             envelope = envelope.with_source(source);
@@ -72,24 +72,6 @@ impl Reading {
     }
 }
 
-/// Where the attributes of a CloudEvent stand.
-enum Mode {
-    Binary,
-    Structured,
-    Batch,
-}
-
-impl Mode {
-    fn of(content_type: &str) -> Self {
-        let media_type = content_type.split(';').next().unwrap_or_default().trim();
-        match media_type.to_ascii_lowercase().as_str() {
-            "application/cloudevents" | "application/cloudevents+json" => Self::Structured,
-            "application/cloudevents-batch+json" => Self::Batch,
-            _ => Self::Binary,
-        }
-    }
-}
-
 /// Attributes stand percent-encoded in headers, which are ASCII. A `%` that begins no code is itself.
 fn percent_decoded(value: &str) -> Result<Cow<'_, str>, InvalidEnvelope> {
     if !value.contains('%') {
@@ -111,10 +93,6 @@ fn percent_decoded(value: &str) -> Result<Cow<'_, str>, InvalidEnvelope> {
 fn hexadecimal(digits: &[u8; 2]) -> Option<u8> {
     let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
     Some(digit(digits[0])? << 4 | digit(digits[1])?)
-}
-
-fn is_a_batch() -> InvalidEnvelope {
-    InvalidEnvelope::new("content type", "is a batch of CloudEvents; publish them one by one")
 }
 
 fn structured(message: &Message) -> (Envelope, Option<InvalidEnvelope>) {

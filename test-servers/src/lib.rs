@@ -2,6 +2,7 @@
 //!
 //! - [`postgres`]: clusters of their own from whatever PostgreSQL is installed, and databases that are dropped at their end.
 //! - [`nats`]: NATS servers with JetStream, alone or in a cluster.
+//! - [`rabbitmq`]: RabbitMQ of one node.
 //! - [`pgbouncer`]: PgBouncer in transaction mode in front of one.
 //! - [`proxy`]: a TCP proxy that understands PostgreSQL's protocol: it counts round trips, keeps a trace, adds latency, and
 //!   cuts, stalls or delays a connection at an exact message.
@@ -22,6 +23,9 @@
 //! | `INBOX_TEST_PGBOUNCER` | path of the PgBouncer program |
 //! | `INBOX_TEST_NATS_SERVER` | path of the nats-server program |
 //! | `INBOX_TEST_NATS_URL` | an existing server with JetStream |
+//! | `INBOX_TEST_RABBITMQ_SERVER` | path of RabbitMQ's own `rabbitmq-server` |
+//! | `INBOX_TEST_RABBITMQ` | `shared`: `with-servers` starts one RabbitMQ for all processes too |
+//! | `INBOX_TEST_AMQP_URL` | an existing RabbitMQ |
 //! | `INBOX_TEST_DATABASE_URL` | an existing server, as a user who may create databases |
 
 mod account;
@@ -33,6 +37,7 @@ mod port;
 pub mod postgres;
 mod process;
 pub mod proxy;
+pub mod rabbitmq;
 mod scratch;
 
 pub use error::{Error, Result};

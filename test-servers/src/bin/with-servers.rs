@@ -13,6 +13,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use test_servers::nats::NatsServer;
 use test_servers::pgbouncer::PgBouncer;
 use test_servers::postgres::{Installation, Started};
+use test_servers::rabbitmq::RabbitMq;
 use test_servers::{Error, Result};
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -44,6 +45,11 @@ fn list() {
             println!("{kind} {major} {version} {}", program.display());
         }
     }
+    if let Ok(program) = RabbitMq::program() {
+        let version = RabbitMq::version_at(&program).unwrap_or("unknown");
+        let major = version.split('.').next().unwrap_or_default();
+        println!("rabbitmq {major} {version} {}", program.display());
+    }
 }
 
 /// `PgBouncer 1.18.0` and further lines; `nats-server: v2.9.10`.
@@ -66,8 +72,15 @@ fn with_servers(
             Some(_) => None, // the processes find it themselves
             None => Some(Started::by_environment().await?),
         };
-        let variables =
+        let rabbitmq = match env::var("INBOX_TEST_RABBITMQ").as_deref() {
+            Ok("shared") if env::var_os("INBOX_TEST_AMQP_URL").is_none() => {
+                Some(RabbitMq::start().await?)
+            }
+            _ => None,
+        };
+        let mut variables =
             server.as_ref().map(|started| started.server().environment()).unwrap_or_default();
+        variables.extend(rabbitmq.iter().flat_map(|server| server.broker().environment()));
         let status = run(program, arguments, variables).await?;
         let code = status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1);
         Ok(ExitCode::from(code))

@@ -20,12 +20,16 @@ pub struct Line<H: Harness, B: Broker> {
 
 impl<H: Harness, B: Broker> Line<H, B> {
     pub async fn start() -> Self {
+        Self::on(B::start().await).await
+    }
+
+    pub async fn on(broker: B) -> Self {
         let harness = std::sync::Arc::new(H::start().await);
         let options = StoreOptions { connections: 6, ..StoreOptions::default() };
         let bench = Bench::on(harness, options, |builder| {
             builder.register(handler::<H, 0>("obey")).claim_wait(Duration::from_millis(50))
         });
-        Self { bench: bench.await, broker: B::start().await }
+        Self { bench: bench.await, broker }
     }
 
     /// Waits that a test can wait for.
