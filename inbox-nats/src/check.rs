@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use async_nats::jetstream::consumer::{AckPolicy, Config};
-use async_nats::jetstream::context::GetStreamByNameErrorKind;
 use async_nats::jetstream::{Context, stream};
 use inbox::{DeadLettersTo, DeliveryOrder, SubscriptionOptions};
 
@@ -95,16 +94,10 @@ async fn dead_letters_are_lost(
 ) -> Option<String> {
     let of_them = match jetstream.stream_by_subject(*dead_letters).await {
         Ok(name) => name,
-        Err(error) if error.kind() == GetStreamByNameErrorKind::Request => {
+        Err(error) => {
             return Some(format!(
-                "the stream of the dead-letter subject `{dead_letters}` could not be looked up ({error}): \
-                 start again when the server answers"
-            ));
-        }
-        Err(_) => {
-            return Some(format!(
-                "no stream keeps the dead-letter subject `{dead_letters}`: create one for it, name \
-                 another with `dead_letter_subject`, or keep dead letters in the store \
+                "no stream for the dead-letter subject `{dead_letters}` was found ({error}): create one for \
+                 it, name another with `dead_letter_subject`, or keep dead letters in the store \
                  (`DeadLettersTo::Store`)"
             ));
         }
@@ -137,44 +130,26 @@ fn covers(filter: &str, subject: &str) -> bool {
 /// What may be meant so.
 fn warn_of_limits(Subject { stream, consumer, options, .. }: &Subject<'_>) {
     let limited = stream.max_messages > 0 || stream.max_bytes > 0;
+    let drops = limited && stream.discard == stream::DiscardPolicy::Old;
     let in_memory = stream.storage == stream::StorageType::Memory || consumer.memory_storage;
-    for (applies, warning) in [
-        (
-            !stream.max_age.is_zero(),
-            "messages that are older than the stream's `max_age` are gone, processed or not",
-        ),
-        (
-            limited && stream.discard == stream::DiscardPolicy::Old,
-            "the stream drops its oldest messages when it is full, processed or not; `discard: new` would \
-             refuse new ones instead",
-        ),
-        (
-            in_memory,
-            "the stream or the consumer is kept in memory and gone when its servers restart",
-        ),
-        (
-            !consumer.inactive_threshold.is_zero(),
-            "the server deletes the consumer when no process has fetched for its `inactive_threshold`",
-        ),
-        (
-            consumer.max_deliver > 0,
-            "a message that was on its way when processes ended `max_deliver` times is never delivered \
-             again; -1 has no such limit",
-        ),
-    ] {
+    let in_order = options.delivery_order() == DeliveryOrder::Strict;
+    let is_deleted = !consumer.inactive_threshold.is_zero();
+    let gives_up = consumer.max_deliver > 0;
+    let few = (1..options.most_unsettled() as i64).contains(&consumer.max_ack_pending);
+    let warn = |applies: bool, warning: &str| {
         if applies {
-            let (stream, consumer) = (&stream.name, &consumer.durable_name);
-            tracing::warn!(stream, consumer, "{warning}");
+            tracing::warn!(stream = stream.name, consumer = consumer.durable_name, "{warning}");
         }
-    }
-    let most = options.most_unsettled() as i64;
-    if consumer.max_ack_pending > 0 && consumer.max_ack_pending < most {
-        tracing::info!(
-            "the consumer's `max_ack_pending` of {} is what limits how many messages are fetched; the \
-             options here allow {most}",
-            consumer.max_ack_pending
-        );
-    }
+    };
+    warn(!stream.max_age.is_zero(), "what is older than the stream's `max_age` is gone");
+    warn(drops, "a full stream drops what is oldest, processed or not; `discard: new` would not");
+    warn(in_memory, "the stream or the consumer is in memory, and gone when its servers restart");
+    warn(
+        is_deleted,
+        "the server deletes the consumer when it is idle for its `inactive_threshold`",
+    );
+    warn(gives_up, "a message is lost whose processes end `max_deliver` times; -1 is no limit");
+    warn(few && !in_order, "the consumer's `max_ack_pending` is less than would be fetched here");
 }
 
 #[cfg(test)]

@@ -42,9 +42,7 @@ impl NatsDelivery {
             let name: &str = name.as_ref();
             let is_for_the_server = name.to_ascii_lowercase().starts_with("nats-");
             let name = if is_for_the_server { format!("Inbox-{name}") } else { name.to_owned() };
-            for value in values {
-                headers.append(name.as_str(), value.clone());
-            }
+            values.iter().for_each(|value| headers.append(name.as_str(), value.clone()));
         }
         headers.insert("Nats-Msg-Id", self.letter_id(letter));
         for (name, value) in [

@@ -10,7 +10,7 @@ use async_nats::jetstream::consumer::{Consumer, pull};
 use async_nats::{Message, StatusCode, Subscriber};
 use futures_util::{FutureExt as _, StreamExt as _};
 use inbox::{Incoming, Intake};
-use tokio::time::{Instant, sleep, timeout, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::delivery::{NatsDelivery, Ways};
 use crate::read::Reading;
@@ -43,22 +43,20 @@ impl Puller {
     pub(crate) async fn run(mut self, intake: Intake<NatsDelivery>) {
         let mut fetches = true;
         loop {
-            let room = match timeout(LOOK, intake.room()).await {
-                Ok(Some(room)) => room,
+            let pulled = match timeout(LOOK, intake.room()).await {
+                Ok(Some(room)) => self.pull(room, &intake).await,
                 Ok(None) => break,
                 Err(_) => {
                     intake.health().set_connected(fetches && self.is_connected());
                     continue;
                 }
             };
-            let pulled = self.pull(room, &intake).await;
             fetches = pulled.is_ok();
             intake.health().set_connected(fetches);
             if let Err(problem) = pulled {
                 let consumer = &self.consumer.cached_info().name;
                 tracing::warn!(consumer, "no messages can be fetched: {problem}; trying again");
-                let stopping = std::pin::pin!(intake.stopping());
-                futures_util::future::select(std::pin::pin!(sleep(PAUSE)), stopping).await;
+                let _ = timeout(PAUSE, intake.stopping()).await;
             }
         }
         while let Some(Some(message)) = self.answers.next().now_or_never() {

@@ -74,25 +74,9 @@ impl Reading {
 
 /// Attributes stand percent-encoded in headers, which are ASCII. A `%` that begins no code is itself.
 fn percent_decoded(value: &str) -> Result<Cow<'_, str>, InvalidEnvelope> {
-    if !value.contains('%') {
-        return Ok(Cow::Borrowed(value));
-    }
-    let mut bytes = Vec::with_capacity(value.len());
-    let mut rest = value.as_bytes();
-    while let Some((&first, after)) = rest.split_first() {
-        let code = after.first_chunk().filter(|_| first == b'%').and_then(hexadecimal);
-        bytes.push(code.unwrap_or(first));
-        rest = if code.is_some() { &after[2..] } else { after };
-    }
-    let text = String::from_utf8(bytes);
-    text.map(Cow::Owned).map_err(|_| {
+    percent_encoding::percent_decode_str(value).decode_utf8().map_err(|_| {
         InvalidEnvelope::new("CloudEvent", "has an attribute whose percent-encoding is not UTF-8")
     })
-}
-
-fn hexadecimal(digits: &[u8; 2]) -> Option<u8> {
-    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
-    Some(digit(digits[0])? << 4 | digit(digits[1])?)
 }
 
 fn structured(message: &Message) -> (Envelope, Option<InvalidEnvelope>) {
