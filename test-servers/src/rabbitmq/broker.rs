@@ -7,6 +7,7 @@ use tokio::process::Command;
 use tokio::sync::OnceCell;
 
 use super::RabbitMq;
+use crate::process::Backoff;
 use crate::{Error, Result};
 
 /// A broker that runs.
@@ -68,11 +69,20 @@ impl Broker {
     /// where the broker is not one of ours.
     pub async fn count(&self, queues: &[String]) -> Result<Option<(usize, usize)>> {
         let queues: Vec<String> = queues.iter().map(|queue| format!("<<\"{queue}\">>")).collect();
-        let numbers = self.ask(&format!("{COUNT}[{}]).\n", queues.join(","))).await?;
-        let Some(numbers) = numbers else { return Ok(None) };
-        let found = numbers.trim_start_matches("{ok, {").trim_end_matches("}}").split_once(", ");
-        let parsed = found.and_then(|(all, out)| Some((all.parse().ok()?, out.parse().ok()?)));
-        parsed.map(Some).ok_or_else(|| Error::new(format!("RabbitMQ answered {numbers}")))
+        let question = format!("{COUNT}[{}]).\n", queues.join(","));
+        let mut backoff = Backoff::new();
+        loop {
+            let Some(numbers) = self.ask(&question).await? else { return Ok(None) };
+            let pair = numbers.trim_start_matches("{ok, {").trim_end_matches("}}").split_once(", ");
+            let parsed = pair.and_then(|(all, out)| Some((all.parse().ok()?, out.parse().ok()?)));
+            // After a restart a queue has no leader at first.
+            if parsed.is_some() {
+                return Ok(parsed);
+            }
+            if !backoff.again().await {
+                return Err(Error::new(format!("RabbitMQ answered {numbers}")));
+            }
+        }
     }
 
     /// What Erlang makes of the expression within the broker.
