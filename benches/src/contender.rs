@@ -13,6 +13,8 @@ type Slice = Box<dyn Fn(Duration) -> LocalBoxFuture<'static, anyhow::Result<f64>
 pub(crate) struct Contender {
     pub(crate) name: &'static str,
     slice: Slice,
+    /// The only one that is compared with it; everyone where there is none.
+    rival: Option<&'static str>,
 }
 
 /// One of several tasks that apply messages side by side.
@@ -27,7 +29,7 @@ impl Contender {
     where
         F: Future<Output = anyhow::Result<f64>> + 'static,
     {
-        Self { name, slice: Box::new(move |time| slice(time).boxed_local()) }
+        Self { name, slice: Box::new(move |time| slice(time).boxed_local()), rival: None }
     }
 
     /// So many workers at once, made anew for each slice before its time begins.
@@ -50,6 +52,15 @@ impl Contender {
                 rate(ready, time).await
             }
         })
+    }
+
+    /// A baseline for this one alone.
+    pub(crate) fn rival_of(self, name: &'static str) -> Self {
+        Self { rival: Some(name), ..self }
+    }
+
+    pub(crate) fn is_compared_with(&self, name: &str) -> bool {
+        self.rival.is_none_or(|rival| rival == name)
     }
 
     /// Messages a second over about that time.

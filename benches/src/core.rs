@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use tokio::process::Command;
 use uuid::Uuid;
 
-use crate::message::envelope;
+use crate::message::Order;
 use crate::nothing::{self, NoStore};
 use crate::report::Comparison;
 
@@ -48,7 +48,7 @@ pub(crate) async fn dispatch(number: u32) -> anyhow::Result<()> {
 }
 
 async fn dispatched(inbox: &Inbox<NoStore>, number: u32) -> anyhow::Result<Duration> {
-    let envelope = envelope(Uuid::now_v7());
+    let envelope = Order { id: Uuid::now_v7(), sku: 1 }.envelope();
     let start = Instant::now();
     for _ in 0..number {
         let _ = inbox.dispatch(&envelope).await?;
@@ -67,7 +67,7 @@ async fn built() -> anyhow::Result<Duration> {
 
 /// Of one dispatch. The event's own would come on top; this one has none.
 fn allocations(inbox: &Inbox<NoStore>) -> anyhow::Result<f64> {
-    let envelope = envelope(Uuid::now_v7());
+    let envelope = Order { id: Uuid::now_v7(), sku: 1 }.envelope();
     let mut answers = Vec::with_capacity(1000);
     let counted = allocation_counter::measure(|| {
         answers.extend((0..1000).map(|_| inbox.dispatch(&envelope).now_or_never()));

@@ -1,7 +1,7 @@
 //! `dispatch`: one message a transaction.
 
 use crate::bed::{Bed, Network};
-use crate::message::Ids;
+use crate::message::Source;
 use crate::report::Comparison;
 use crate::rounds::{Case, Rounds};
 use crate::{pgbench, single};
@@ -14,10 +14,10 @@ pub(crate) async fn run(quick: bool) -> anyhow::Result<Vec<Comparison>> {
     for network in Network::ALL {
         for workers in WORKERS {
             let pool = bed.pool(network, workers as u32).await?;
-            let ours = single::ours(&pool, workers, Ids::Fresh).await?;
+            let ours = single::ours(&pool, workers, &Source::fresh()).await?;
             let mut baselines = vec![
-                single::hand(&pool, workers, Ids::Fresh),
-                single::hand_held(&pool, workers, Ids::Fresh),
+                single::hand(&pool, workers, &Source::fresh()),
+                single::hand_held(&pool, workers, &Source::fresh()),
                 single::no_inbox(&pool, workers),
             ];
             baselines.extend(pgbench::contender(&bed, network, workers)?);

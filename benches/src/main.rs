@@ -3,9 +3,10 @@
 //! `cargo run --release -p benches -- NAME [--quick] [--json]`
 //!
 //! Each bench is a file: it makes its [`contender`]s for each case and lets [`rounds`] compare them.
-//! [`bed`] has the throwaway server, [`message`] what is applied, [`single`] and [`by_hand`] who
-//! applies it one by one.
+//! [`bed`] has the throwaway server, [`message`] what is applied, [`single`], [`together`] and
+//! [`by_hand`] who applies it one by one and in batches.
 
+mod batch;
 mod bed;
 mod by_hand;
 mod contender;
@@ -18,6 +19,7 @@ mod pgbench;
 mod report;
 mod rounds;
 mod single;
+mod together;
 
 use clap::{Parser, ValueEnum};
 
@@ -25,7 +27,9 @@ use clap::{Parser, ValueEnum};
 enum Bench {
     /// One message a transaction: local, and through a network of 1 ms.
     Dispatch,
-    /// Redeliveries only, one by one.
+    /// Many messages a transaction: sizes, poison, and rows that are shared.
+    Batch,
+    /// Redeliveries only, one by one and in batches.
     Duplicates,
     /// What the core takes on a store that does nothing.
     Core,
@@ -54,6 +58,7 @@ async fn main() -> anyhow::Result<()> {
     }
     let results = match arguments.bench {
         Bench::Dispatch => dispatch::run(arguments.quick).await?,
+        Bench::Batch => batch::run(arguments.quick).await?,
         Bench::Duplicates => duplicates::run(arguments.quick).await?,
         Bench::Core => core::run(arguments.quick).await?,
     };

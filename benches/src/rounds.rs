@@ -35,7 +35,7 @@ impl Rounds {
         Ok(Self { bench, rounds, slice, progress, results: Vec::new() })
     }
 
-    /// Each of ours against each of the baselines.
+    /// Each of ours against each of the baselines that are compared with it.
     pub(crate) async fn compare(
         &mut self,
         case: Case,
@@ -53,7 +53,9 @@ impl Rounds {
         }
         let (our_rates, their_rates) = rates.split_at(ours.len());
         for (ours, our_rates) in ours.iter().zip(our_rates) {
-            for (baseline, their_rates) in baselines.iter().zip(their_rates) {
+            let rivals = baselines.iter().zip(their_rates);
+            let rivals = rivals.filter(|(baseline, _)| baseline.is_compared_with(ours.name));
+            for (baseline, their_rates) in rivals {
                 let name = format!("{}, {}", ours.name, case.name);
                 let case = Case { name, ..case };
                 let comparison =

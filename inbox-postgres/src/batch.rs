@@ -11,7 +11,7 @@ use crate::error::store_error;
 use crate::lease::PgHeld;
 use crate::sql::{Statements, Text, safe};
 use crate::store::Options;
-use crate::told::{Told, recorded};
+use crate::told::age_of;
 use crate::unit::PgUnit;
 
 /// How many messages a transaction claims at most: each takes a place in the server's table of locks,
@@ -46,8 +46,10 @@ pub(crate) enum Opened {
     Busy(Vec<Option<Recorded>>),
 }
 
-/// Whether the lane is ours, whether the claim is won, and the row that is there.
-type Line = (bool, bool, Option<Told>);
+/// Whether the lane is ours, whether the claim is won, and of the row that is there: its event type, source,
+/// fingerprint, age in seconds, and whether it was skipped on purpose.
+type Line =
+    (bool, bool, Option<String>, Option<String>, Option<Vec<u8>>, Option<f64>, Option<bool>);
 
 impl Many {
     pub(crate) fn new(options: Options, consumer: &'static str) -> Self {
@@ -65,10 +67,9 @@ impl Many {
         let query = query.bind(ask.exclusive).bind(ask.statement_limit).bind(ask.idle_limit);
         let lines = query.fetch_all(connection).await.map_err(claiming)?;
         if lines.first().is_none_or(|(lane, ..)| *lane) {
-            return Ok(Opened::Claimed(self.read(lines, claims)?));
+            return Ok(Opened::Claimed(self.read(lines, claims)));
         }
-        let known = lines.into_iter().take(claims.len()).map(|(_, _, told)| known(told));
-        Ok(Opened::Busy(known.collect::<Result<_, _>>()?))
+        Ok(Opened::Busy(lines.into_iter().take(claims.len()).map(known).collect()))
     }
 
     pub(crate) async fn claim_more(
@@ -79,7 +80,7 @@ impl Many {
     ) -> Result<Vec<PairAnswer>, StoreError> {
         let query = self.query(&statements.claim_more, claims);
         let lines = query.fetch_all(connection).await.map_err(claiming)?;
-        self.read(lines, claims)
+        Ok(self.read(lines, claims))
     }
 
     /// Each column is one array; one that is not kept is none.
@@ -115,14 +116,11 @@ impl Many {
             .persistent(named_statements)
     }
 
-    fn read(
-        &mut self,
-        lines: Vec<Line>,
-        claims: &[Claim<'_>],
-    ) -> Result<Vec<PairAnswer>, StoreError> {
+    fn read(&mut self, lines: Vec<Line>, claims: &[Claim<'_>]) -> Vec<PairAnswer> {
         let mut answers = Vec::with_capacity(claims.len());
-        for ((_, fresh, told), claim) in lines.into_iter().zip(claims) {
-            answers.push(match (fresh, known(told)?) {
+        for (line, claim) in lines.into_iter().zip(claims) {
+            let (_, fresh, ..) = line;
+            answers.push(match (fresh, known(line)) {
                 (true, _) => {
                     self.ids.push(claim.message_id.as_uuid());
                     PairAnswer::Fresh
@@ -132,7 +130,7 @@ impl Many {
                 (false, None) => PairAnswer::InFlight,
             });
         }
-        Ok(answers)
+        answers
     }
 }
 
@@ -140,8 +138,12 @@ fn claiming(error: sqlx::Error) -> StoreError {
     store_error("claiming messages of a batch", error)
 }
 
-fn known(told: Option<Told>) -> Result<Option<Recorded>, StoreError> {
-    told.map_or(Ok(None), recorded)
+fn known((_, _, event_type, source, fingerprint, age, skipped): Line) -> Option<Recorded> {
+    let mut recorded = Recorded::new(event_type?, age_of(age?));
+    recorded.source = source;
+    recorded.skipped = skipped.unwrap_or(false);
+    recorded.fingerprint = fingerprint.and_then(|bytes| bytes.try_into().ok()).map(Fingerprint);
+    Some(recorded)
 }
 
 /// Opens a batch in a transaction of its own.

@@ -52,10 +52,9 @@ pub(crate) fn open(schema: &SchemaName) -> String {
                          ELSE false END AS got
     FROM {GIVEN} CROSS JOIN lane
 ), {fresh}
-SELECT lane.got, {answer}
+SELECT lane.got, {ANSWER}
 FROM lane CROSS JOIN settings LEFT JOIN given ON true {known}",
         fresh = fresh(&schema),
-        answer = answer(&schema),
         known = known(&schema),
     )
 }
@@ -66,10 +65,9 @@ pub(crate) fn claim_more(schema: &str) -> String {
         "WITH given AS MATERIALIZED (
     SELECT given.*, pg_try_advisory_xact_lock({schema}.lock_key($1, message_id)) AS got FROM {GIVEN}
 ), {fresh}
-SELECT true, {answer}
+SELECT true, {ANSWER}
 FROM given {known}",
         fresh = fresh(schema),
-        answer = answer(schema),
         known = known(schema),
     )
 }
@@ -94,19 +92,23 @@ const GIVEN: &str = "unnest($2::uuid[], $3::text[], $4::text[], $5::timestamptz[
                      $7::text[], $8::bytea[]) WITH ORDINALITY AS given (message_id, event_type, source, \
                      occurred_at, correlation_id, causation_id, fingerprint, place)";
 
-/// Whether the claim is won, and the row where there is one.
-fn answer(schema: &str) -> String {
-    format!(
-        "fresh.message_id IS NOT NULL, \
-         CASE WHEN known.consumer IS NOT NULL THEN {schema}.recorded(known) END"
-    )
-}
+/// Whether the claim is won, and the row where there is one: what `recorded` tells of it, in columns.
+const ANSWER: &str = "fresh.message_id IS NOT NULL, \
+                      known.event_type, known.source, known.fingerprint, known.age, known.skipped";
 
+/// The row is looked for only where the claim is lost, and one by one through the primary key, which
+/// `OFFSET 0` keeps the planner to: a statement is planned once for a connection, perhaps while the table is
+/// empty, and would go on reading all of it for each batch until the next `ANALYZE`.
 fn known(schema: &str) -> String {
     format!(
-        "LEFT JOIN fresh ON fresh.message_id = given.message_id \
-         LEFT JOIN {schema}.messages AS known \
-         ON known.consumer = $1 AND known.message_id = given.message_id ORDER BY given.place"
+        "LEFT JOIN fresh ON fresh.message_id = given.message_id
+LEFT JOIN LATERAL (
+    SELECT event_type, source, fingerprint, date_part('epoch', clock_timestamp() - processed_at) AS age,
+           skip_reason IS NOT NULL AS skipped
+    FROM {schema}.messages
+    WHERE fresh.message_id IS NULL AND consumer = $1 AND message_id = given.message_id OFFSET 0
+) AS known ON true
+ORDER BY given.place"
     )
 }
 

@@ -19,14 +19,16 @@ pub(crate) fn recorded(told: Told) -> Result<Option<Recorded>, StoreError> {
 
 fn read(told: Told) -> Option<Recorded> {
     let [event_type, source, fingerprint, age, skip_reason]: [_; 5] = told.try_into().ok()?;
-    let age: f64 = age?.parse().ok()?;
-    // A clock that was set back makes a negative age, which `Duration` cannot hold.
-    let age = Duration::try_from_secs_f64(age.max(0.0)).unwrap_or(Duration::MAX);
-    let mut recorded = Recorded::new(event_type?, age);
+    let mut recorded = Recorded::new(event_type?, age_of(age?.parse().ok()?));
     recorded.source = source;
     recorded.skipped = skip_reason.is_some();
     recorded.fingerprint = fingerprint.as_deref().and_then(fingerprint_of_hex);
     Some(recorded)
+}
+
+/// A clock that was set back makes a negative age, which `Duration` cannot hold.
+pub(crate) fn age_of(seconds: f64) -> Duration {
+    Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX)
 }
 
 fn fingerprint_of_hex(hex: &str) -> Option<Fingerprint> {
