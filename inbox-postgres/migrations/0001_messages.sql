@@ -40,7 +40,15 @@ $$;
 CREATE CONSTRAINT TRIGGER refuse_foreign_commit
     AFTER INSERT ON {schema}.messages
     DEFERRABLE INITIALLY DEFERRED
-    FOR EACH ROW EXECUTE FUNCTION {schema}.refuse_foreign_commit();
+    FOR EACH ROW
+    -- A batch, which says so with this setting, needs it for one of its rows. Both the setting and the
+    -- trigger's turn at COMMIT are undone with the savepoint in which that row was inserted.
+    WHEN (CASE current_setting('inbox.refusal', true)
+              WHEN 'due' THEN false
+              WHEN 'wanted' THEN set_config('inbox.refusal', 'due', true) = 'due'
+              ELSE true
+          END)
+    EXECUTE FUNCTION {schema}.refuse_foreign_commit();
 
 -- What a claim locks. Advisory locks are the whole database's, so the key holds the schema beside the
 -- pair; each part seeds the next one's hash, so that no two pairs are spelt alike.

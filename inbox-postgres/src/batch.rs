@@ -1,6 +1,10 @@
 //! The claims of a batch: many pairs in one statement.
 
-use inbox::{Claim, ClaimedBatch, Envelope, Fingerprint, PairAnswer, Recorded, Slot, StoreError};
+use std::collections::HashMap;
+
+use inbox::{
+    Claim, ClaimedBatch, Envelope, Fault, Fingerprint, PairAnswer, Recorded, Slot, StoreError,
+};
 use sqlx::postgres::PgArguments;
 use sqlx::query::QueryAs;
 use sqlx::types::Uuid;
@@ -11,7 +15,7 @@ use crate::error::store_error;
 use crate::lease::PgHeld;
 use crate::sql::{Statements, Text, safe};
 use crate::store::Options;
-use crate::told::age_of;
+use crate::told::{Told, recorded};
 use crate::unit::PgUnit;
 
 /// How many messages a transaction claims at most: each takes a place in the server's table of locks,
@@ -46,10 +50,12 @@ pub(crate) enum Opened {
     Busy(Vec<Option<Recorded>>),
 }
 
-/// Whether the lane is ours, whether the claim is won, and of the row that is there: its event type, source,
-/// fingerprint, age in seconds, and whether it was skipped on purpose.
-type Line =
-    (bool, bool, Option<String>, Option<String>, Option<Vec<u8>>, Option<f64>, Option<bool>);
+/// Whose claim it is, whether it is won, and what is told of the row that is there. The first line is
+/// nobody's: whether there was a lane.
+type Line = (Option<Uuid>, bool, Option<Told>);
+
+/// What is said of a claim that is not won.
+type Lost = HashMap<Uuid, Option<Recorded>>;
 
 impl Many {
     pub(crate) fn new(options: Options, consumer: &'static str) -> Self {
@@ -65,11 +71,12 @@ impl Many {
     ) -> Result<Opened, StoreError> {
         let query = self.query(&statements.open_batch, claims);
         let query = query.bind(ask.exclusive).bind(ask.statement_limit).bind(ask.idle_limit);
-        let lines = query.fetch_all(connection).await.map_err(claiming)?;
-        if lines.first().is_none_or(|(lane, ..)| *lane) {
-            return Ok(Opened::Claimed(self.read(lines, claims)));
+        let (lane, fresh, mut lost) = ask_for(query, claims, connection).await?;
+        if lane {
+            return Ok(Opened::Claimed(self.answers(claims, &fresh, lost)));
         }
-        Ok(Opened::Busy(lines.into_iter().take(claims.len()).map(known).collect()))
+        let known = |claim: &Claim<'_>| lost.remove(&claim.message_id.as_uuid()).flatten();
+        Ok(Opened::Busy(claims.iter().map(known).collect()))
     }
 
     pub(crate) async fn claim_more(
@@ -79,8 +86,8 @@ impl Many {
         claims: &[Claim<'_>],
     ) -> Result<Vec<PairAnswer>, StoreError> {
         let query = self.query(&statements.claim_more, claims);
-        let lines = query.fetch_all(connection).await.map_err(claiming)?;
-        Ok(self.read(lines, claims))
+        let (_, fresh, lost) = ask_for(query, claims, connection).await?;
+        Ok(self.answers(claims, &fresh, lost))
     }
 
     /// Each column is one array; one that is not kept is none.
@@ -116,34 +123,42 @@ impl Many {
             .persistent(named_statements)
     }
 
-    fn read(&mut self, lines: Vec<Line>, claims: &[Claim<'_>]) -> Vec<PairAnswer> {
-        let mut answers = Vec::with_capacity(claims.len());
-        for (line, claim) in lines.into_iter().zip(claims) {
-            let (_, fresh, ..) = line;
-            answers.push(match (fresh, known(line)) {
-                (true, _) => {
-                    self.ids.push(claim.message_id.as_uuid());
-                    PairAnswer::Fresh
-                }
-                // Whoever has the lock: what can be seen is committed.
-                (false, Some(recorded)) => PairAnswer::Duplicate(recorded),
-                (false, None) => PairAnswer::InFlight,
-            });
-        }
-        answers
+    /// One for each claim. Whoever has the lock: what can be seen is committed, and what cannot be seen
+    /// is a twin's.
+    fn answers(&mut self, claims: &[Claim<'_>], fresh: &[Uuid], mut lost: Lost) -> Vec<PairAnswer> {
+        self.ids.extend(fresh);
+        let answer = |claim: &Claim<'_>| match lost.remove(&claim.message_id.as_uuid()) {
+            None => PairAnswer::Fresh,
+            Some(Some(recorded)) => PairAnswer::Duplicate(recorded),
+            Some(None) => PairAnswer::InFlight,
+        };
+        claims.iter().map(answer).collect()
     }
 }
 
-fn claiming(error: sqlx::Error) -> StoreError {
-    store_error("claiming messages of a batch", error)
-}
-
-fn known((_, _, event_type, source, fingerprint, age, skipped): Line) -> Option<Recorded> {
-    let mut recorded = Recorded::new(event_type?, age_of(age?));
-    recorded.source = source;
-    recorded.skipped = skipped.unwrap_or(false);
-    recorded.fingerprint = fingerprint.and_then(|bytes| bytes.try_into().ok()).map(Fingerprint);
-    Some(recorded)
+/// Whether there was a lane, the ids that are fresh, and the others.
+async fn ask_for(
+    query: QueryAs<'_, Postgres, Line, PgArguments>,
+    claims: &[Claim<'_>],
+    connection: &mut PgConnection,
+) -> Result<(bool, Vec<Uuid>, Lost), StoreError> {
+    let claiming = |error| store_error("claiming messages of a batch", error);
+    let lines = query.fetch_all(connection).await.map_err(claiming)?;
+    let (mut lane, mut fresh, mut lost) = (false, Vec::with_capacity(lines.len()), Lost::new());
+    for line in lines {
+        match line {
+            (None, got, _) => lane = got,
+            (Some(id), true, _) => fresh.push(id),
+            (Some(id), false, told) => {
+                lost.insert(id, told.map(recorded).transpose()?.flatten());
+            }
+        }
+    }
+    if fresh.len() + lost.len() != claims.len() {
+        let message = "claiming messages of a batch: not each was answered";
+        return Err(StoreError::new(Fault::Other, message));
+    }
+    Ok((lane, fresh, lost))
 }
 
 /// Opens a batch in a transaction of its own.

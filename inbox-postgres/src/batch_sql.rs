@@ -35,80 +35,66 @@ pub(crate) fn frame(schema: &str) -> Frame {
 /// is claimed.
 pub(crate) fn open(schema: &SchemaName) -> String {
     let (name, schema) = (schema, schema.quoted());
-    format!(
-        "WITH lane AS MATERIALIZED (
-    SELECT CASE WHEN $9 THEN pg_try_advisory_xact_lock(hashtextextended($1, hashtextextended('{name} batches', 0)))
-                ELSE true END AS got
-), settings AS MATERIALIZED (
-    SELECT set_config('inbox.guard', 'on', true),
+    claims(
+        &schema,
+        &format!(
+            "SELECT CASE WHEN $9 THEN pg_try_advisory_xact_lock(hashtextextended($1, hashtextextended('{name} batches', 0)))
+                ELSE true END AS got,
+        set_config('inbox.guard', 'on', true),
+        set_config('inbox.refusal', 'wanted', true),
         set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on'
             ELSE current_setting('synchronous_commit') END, true),
         set_config('statement_timeout', CASE WHEN current_setting('statement_timeout') = '0'
                 OR current_setting('statement_timeout')::interval > $10 * interval '1 ms'
             THEN $10::text ELSE current_setting('statement_timeout') END, true),
-        set_config('idle_in_transaction_session_timeout', $11::text, true)
-), given AS MATERIALIZED (
-    SELECT given.*, CASE WHEN lane.got THEN pg_try_advisory_xact_lock({schema}.lock_key($1, message_id))
-                         ELSE false END AS got
-    FROM {GIVEN} CROSS JOIN lane
-), {fresh}
-SELECT lane.got, {ANSWER}
-FROM lane CROSS JOIN settings LEFT JOIN given ON true {known}",
-        fresh = fresh(&schema),
-        known = known(&schema),
+        set_config('idle_in_transaction_session_timeout', $11::text, true)"
+        ),
     )
 }
 
 /// Claims further messages in a batch's transaction.
 pub(crate) fn claim_more(schema: &str) -> String {
-    format!(
-        "WITH given AS MATERIALIZED (
-    SELECT given.*, pg_try_advisory_xact_lock({schema}.lock_key($1, message_id)) AS got FROM {GIVEN}
-), {fresh}
-SELECT true, {ANSWER}
-FROM given {known}",
-        fresh = fresh(schema),
-        known = known(schema),
-    )
+    claims(schema, "SELECT true AS got")
 }
 
+/// Claims messages, and answers three kinds of rows: first whether there was a lane for them, then the ids
+/// that are fresh, and, only where those are not all, each other id with what is `recorded` of it.
+///
+/// A batch is mostly fresh, and each row that is handed from one step of a plan to the next costs about as
+/// much as its insertion. So nothing is joined to the given ids but in the last part, which is not
+/// executed at all where every claim is won. A row that is there is looked up by a subquery of its own:
+/// that keeps the planner to the primary key, also where it plans while the table is empty.
+///
 /// The rows are inserted in the order of their keys: two batches that inserted the same ones in two
-/// orders would wait for each other.
-fn fresh(schema: &str) -> String {
+/// orders would wait for each other. A column that is not kept is given as NULL, which `unnest` fills up.
+fn claims(schema: &str, opening: &str) -> String {
     format!(
-        "fresh AS (
+        "WITH opening AS MATERIALIZED (
+    {opening}
+), fresh AS (
     INSERT INTO {schema}.messages
         (consumer, message_id, event_type, source, occurred_at, correlation_id, causation_id, fingerprint)
-    SELECT $1, message_id, event_type, source, occurred_at, correlation_id, causation_id, fingerprint
-    FROM given WHERE got ORDER BY message_id
+    SELECT $1, given.*
+    FROM opening CROSS JOIN unnest($2::uuid[], $3::text[], $4::text[], $5::timestamptz[], $6::text[],
+        $7::text[], $8::bytea[]) AS given (message_id, event_type, source, occurred_at, correlation_id,
+        causation_id, fingerprint)
+    WHERE CASE WHEN opening.got THEN pg_try_advisory_xact_lock({schema}.lock_key($1, message_id))
+               ELSE false END
+    ORDER BY message_id
     ON CONFLICT DO NOTHING
     RETURNING message_id
-)"
-    )
-}
-
-/// A column that is not kept is given as NULL, which `unnest` fills up.
-const GIVEN: &str = "unnest($2::uuid[], $3::text[], $4::text[], $5::timestamptz[], $6::text[], \
-                     $7::text[], $8::bytea[]) WITH ORDINALITY AS given (message_id, event_type, source, \
-                     occurred_at, correlation_id, causation_id, fingerprint, place)";
-
-/// Whether the claim is won, and the row where there is one: what `recorded` tells of it, in columns.
-const ANSWER: &str = "fresh.message_id IS NOT NULL, \
-                      known.event_type, known.source, known.fingerprint, known.age, known.skipped";
-
-/// The row is looked for only where the claim is lost, and one by one through the primary key, which
-/// `OFFSET 0` keeps the planner to: a statement is planned once for a connection, perhaps while the table is
-/// empty, and would go on reading all of it for each batch until the next `ANALYZE`.
-fn known(schema: &str) -> String {
-    format!(
-        "LEFT JOIN fresh ON fresh.message_id = given.message_id
-LEFT JOIN LATERAL (
-    SELECT event_type, source, fingerprint, date_part('epoch', clock_timestamp() - processed_at) AS age,
-           skip_reason IS NOT NULL AS skipped
-    FROM {schema}.messages
-    WHERE fresh.message_id IS NULL AND consumer = $1 AND message_id = given.message_id OFFSET 0
-) AS known ON true
-ORDER BY given.place"
+)
+SELECT NULL::uuid, got, NULL::text[] FROM opening
+UNION ALL
+SELECT message_id, true, NULL FROM fresh
+UNION ALL
+SELECT message_id, false, (
+    SELECT {schema}.recorded(known) FROM {schema}.messages AS known
+    WHERE known.consumer = $1 AND known.message_id = given.message_id
+)
+FROM unnest($2::uuid[]) AS given (message_id)
+WHERE (SELECT count(*) FROM fresh) < cardinality($2::uuid[])
+    AND message_id <> ALL (SELECT message_id FROM fresh)"
     )
 }
 

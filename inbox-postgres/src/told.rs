@@ -27,7 +27,7 @@ fn read(told: Told) -> Option<Recorded> {
 }
 
 /// A clock that was set back makes a negative age, which `Duration` cannot hold.
-pub(crate) fn age_of(seconds: f64) -> Duration {
+fn age_of(seconds: f64) -> Duration {
     Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX)
 }
 

@@ -157,6 +157,31 @@ async fn a_handler_that_ends_the_transaction_of_a_batch_makes_nobodys_writes_dur
     }
 }
 
+/// One row of a batch's has the trigger that refuses a handler's COMMIT: it must not be lost with a part
+/// that is undone, nor go without for the messages after the batch.
+#[tokio::test]
+async fn a_handlers_commit_is_refused_also_after_an_undone_part_and_after_a_batch() {
+    let bed = Bed::with(|pool| pool.max_connections(1), |session| session).await;
+    let consumer = bed.inbox().await.consumer(CONSUMER).unwrap();
+    let mut worker = consumer.worker();
+    for place in [2, 10, 20] {
+        bed.run("TRUNCATE effects").await;
+        let mut envelopes = good(40);
+        for poison in [0, place - 1] {
+            envelopes[poison] = message("fail"); // the first: nobody is trusted; the second: undone
+        }
+        envelopes[place] = message(&format!("{WRITE}; COMMIT"));
+        let answers = worker.dispatch_batch(&envelopes).await;
+        let processed = answers.iter().filter(|answer| matches!(answer, Ok(Outcome::Processed)));
+        assert_eq!(processed.count(), 37, "{place}: {answers:?}");
+        let escaped = answers[place].as_ref().unwrap_err();
+        assert_eq!(escaped.kind(), DispatchErrorKind::TransactionEscaped, "{place}: {escaped:?}");
+        let escaped = worker.dispatch(&message(&format!("{WRITE}; COMMIT"))).await.unwrap_err();
+        assert_eq!(escaped.kind(), DispatchErrorKind::TransactionEscaped, "{place}: {escaped:?}");
+        assert_eq!(bed.effects().await, 37, "{place}: a handler's COMMIT went through");
+    }
+}
+
 #[tokio::test]
 async fn a_role_with_no_more_than_it_needs_runs_batches() {
     let bed = Bed::new().await;
