@@ -19,7 +19,7 @@ const FOR_EVER: Duration = Duration::from_secs(24 * 60 * 60);
 #[derive(Debug)]
 pub struct Faulty<S> {
     pub(crate) store: S,
-    plan: Plan,
+    pub(crate) plan: Plan,
 }
 
 /// A unit of work of [`Faulty`].
@@ -74,7 +74,7 @@ impl<S: InboxStore> InboxStore for Faulty<S> {
         batch: BatchClaim<'_>,
         slot: &mut Slot<Self::Held>,
     ) -> Result<ClaimedBatch<Self::Unit>, StoreError> {
-        let fault = self.plan.next_open();
+        let fault = self.plan.next_open(!slot.is_empty());
         match fault {
             ClaimFault::None | ClaimFault::InFlight => {}
             ClaimFault::Fails(fault) => return Err(Injected::error(fault)),
@@ -101,11 +101,7 @@ impl<S: InboxStore> InboxStore for Faulty<S> {
         consumer: &str,
         message_id: MessageId,
     ) -> Result<Option<Recorded>, StoreError> {
-        match self.plan.next_find() {
-            ClaimFault::Fails(fault) => return Err(Injected::error(fault)),
-            ClaimFault::Stalls => outlive(FOR_EVER).await,
-            ClaimFault::None | ClaimFault::InFlight | ClaimFault::LaneBusy => {}
-        }
+        happens(self.plan.next_find()).await?;
         self.store.find(consumer, message_id).await
     }
 
@@ -115,6 +111,16 @@ impl<S: InboxStore> InboxStore for Faulty<S> {
             None => self.store.fault_in(error),
         }
     }
+}
+
+/// Of what cannot be won or lost.
+pub(crate) async fn happens(fault: ClaimFault) -> Result<(), StoreError> {
+    match fault {
+        ClaimFault::Fails(fault) => return Err(Injected::error(fault)),
+        ClaimFault::Stalls => outlive(FOR_EVER).await,
+        ClaimFault::None | ClaimFault::InFlight | ClaimFault::LaneBusy => {}
+    }
+    Ok(())
 }
 
 impl<U: UnitOfWork> UnitOfWork for FaultyUnit<U> {

@@ -1,12 +1,13 @@
-//! What [`Faulty`] passes on as it is: attempts and dead letters.
+//! Attempts and dead letters of [`Faulty`].
 
 use inbox::{Attempts, DeadLetter, DeadLetters, MessageId, StoreError, StoredDeadLetter};
 use uuid::Uuid;
 
-use crate::faulty::Faulty;
+use crate::faulty::{Faulty, happens};
 
 impl<S: Attempts> Attempts for Faulty<S> {
     async fn begin(&self, consumer: &'static str, id: MessageId) -> Result<u32, StoreError> {
+        happens(self.plan.next_count()).await?;
         self.store.begin(consumer, id).await
     }
 
@@ -25,6 +26,7 @@ impl<S: Attempts> Attempts for Faulty<S> {
 
 impl<S: DeadLetters> DeadLetters for Faulty<S> {
     async fn put_away(&self, letter: &DeadLetter) -> Result<(), StoreError> {
+        happens(self.plan.next_put_away()).await?;
         self.store.put_away(letter).await
     }
 

@@ -15,26 +15,27 @@ use crate::probe::Probe;
 
 /// Writes an effect for each of its messages, and ends as the first says that does not end well.
 #[derive(Debug)]
-pub struct ObeyMany<H, E = Command>(PhantomData<(H, E)>);
+pub struct ObeyMany<H, E = Command, const N: usize = 0>(PhantomData<(H, E)>);
 
 /// What [`ObeyMany`] obeys.
 pub trait Order: IntegrationEvent + Sync {
-    fn end(&self) -> End;
+    /// How handler number `handler` ends.
+    fn end(&self, handler: usize) -> End;
 }
 
 impl Order for Command {
-    fn end(&self) -> End {
-        Command::end(self, 0)
+    fn end(&self, handler: usize) -> End {
+        Command::end(self, handler)
     }
 }
 
-impl<H: Harness, E: Order> ObeyMany<H, E> {
+impl<H: Harness, E: Order, const N: usize> ObeyMany<H, E, N> {
     pub fn registration(name: &'static str) -> HandlerRegistration {
         HandlerRegistration::batch::<Self>(CONSUMER, name)
     }
 }
 
-impl<H: Harness, E: Order> BatchHandler for ObeyMany<H, E> {
+impl<H: Harness, E: Order, const N: usize> BatchHandler for ObeyMany<H, E, N> {
     type Event = E;
 
     const ARGUMENTS: &'static [Argument] = &[
@@ -49,16 +50,16 @@ impl<H: Harness, E: Order> BatchHandler for ObeyMany<H, E> {
             probe.called(events.len());
             for event in &events {
                 let message = event.message_id.to_string();
-                probe.started(0, &message);
-                write_effect::<H>(connection, 0, &message).await?;
+                probe.started(N, &message);
+                write_effect::<H>(connection, N, &message).await?;
             }
-            let bad = events.iter().find(|event| !matches!(event.end(), End::Ok));
+            let bad = events.iter().find(|event| !matches!(event.end(N), End::Ok));
             let bad = bad.filter(|bad| !probe.is_mended(&bad.message_id.to_string()));
             let Some(bad) = bad else { return Ok(()) };
             let (id, deadline, consumer) =
                 (bad.message_id, delivery.deadline(), delivery.consumer());
-            Run::<H> { connection, probe: &probe, id, consumer, deadline, number: 0 }
-                .end(bad.end())
+            Run::<H> { connection, probe: &probe, id, consumer, deadline, number: N }
+                .end(bad.end(N))
                 .await
         })
     }

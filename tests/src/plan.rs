@@ -52,6 +52,8 @@ struct Inner {
     claims: Mutex<VecDeque<ClaimFault>>,
     finds: Mutex<VecDeque<ClaimFault>>,
     commits: Mutex<VecDeque<CommitFault>>,
+    counts: Mutex<VecDeque<ClaimFault>>,
+    put_aways: Mutex<VecDeque<ClaimFault>>,
     calls: Mutex<Vec<&'static str>>,
     held: Mutex<Vec<bool>>,
     open: AtomicUsize,
@@ -65,6 +67,8 @@ impl Default for Inner {
             claims: Mutex::default(),
             finds: Mutex::default(),
             commits: Mutex::default(),
+            counts: Mutex::default(),
+            put_aways: Mutex::default(),
             calls: Mutex::default(),
             held: Mutex::default(),
             open: AtomicUsize::new(0),
@@ -96,6 +100,16 @@ impl Plan {
         self.0.commits.lock().unwrap().extend(faults);
     }
 
+    /// The next tries that are to be counted fail so.
+    pub fn counts(&self, faults: impl IntoIterator<Item = ClaimFault>) {
+        self.0.counts.lock().unwrap().extend(faults);
+    }
+
+    /// The next dead letters that are to be put away fail so.
+    pub fn put_aways(&self, faults: impl IntoIterator<Item = ClaimFault>) {
+        self.0.put_aways.lock().unwrap().extend(faults);
+    }
+
     /// What was to fail and has not is forgotten.
     pub fn clear(&self) {
         self.0.claims.lock().unwrap().clear();
@@ -113,7 +127,7 @@ impl Plan {
         self.0.calls.lock().unwrap().clone()
     }
 
-    /// For each claim, whether the dispatch held a connection when it asked.
+    /// For each claim, of one message or of many, whether a connection was held when it was asked for.
     pub fn held_at_claims(&self) -> Vec<bool> {
         self.0.held.lock().unwrap().clone()
     }
@@ -139,8 +153,9 @@ impl Plan {
     }
 
     /// The same for a batch.
-    pub(crate) fn next_open(&self) -> ClaimFault {
+    pub(crate) fn next_open(&self, holds: bool) -> ClaimFault {
         self.called("open");
+        self.0.held.lock().unwrap().push(holds);
         self.0.claimed.add_permits(1);
         self.0.claims.lock().unwrap().pop_front().unwrap_or(ClaimFault::None)
     }
@@ -148,6 +163,16 @@ impl Plan {
     pub(crate) fn next_find(&self) -> ClaimFault {
         self.called("find");
         self.0.finds.lock().unwrap().pop_front().unwrap_or(ClaimFault::None)
+    }
+
+    pub(crate) fn next_count(&self) -> ClaimFault {
+        self.called("count");
+        self.0.counts.lock().unwrap().pop_front().unwrap_or(ClaimFault::None)
+    }
+
+    pub(crate) fn next_put_away(&self) -> ClaimFault {
+        self.called("put away");
+        self.0.put_aways.lock().unwrap().pop_front().unwrap_or(ClaimFault::None)
     }
 
     pub(crate) fn next_commit(&self) -> Option<CommitFault> {

@@ -58,6 +58,7 @@ macro_rules! suite {
                 a_batch_without_a_connection_is_transient_and_not_counted,
                 a_claim_that_fails_is_tried_again_in_halves,
                 claims_nobody_answers_end_at_the_deadline,
+                a_twin_in_flight_is_told_at_once_where_a_poison_parts_the_batch,
             }
             batch::commit: {
                 a_refused_commit_of_a_batch_is_tried_again_in_halves,
@@ -70,6 +71,8 @@ macro_rules! suite {
                 a_commit_of_a_batch_nobody_answers_for_is_unknown,
                 an_aborted_commit_blames_nobody_and_is_run_again_in_parts,
                 an_escape_told_at_the_commit_of_a_batch_is_never_a_loss,
+                a_commit_of_a_batch_is_not_proven_by_the_row_of_another_message,
+                a_batch_that_ran_and_is_then_not_opened_again_counts_its_attempts,
             }
             batch::dropped: {
                 a_batch_dropped_at_any_await_is_exactly_once_after_redelivery,
@@ -83,6 +86,7 @@ macro_rules! suite {
                 a_batch_handler_that_fails_is_called_with_fewer_until_the_poison_is_named,
                 a_batch_handler_skips_what_was_processed_and_takes_the_rest,
                 several_batch_handlers_of_one_event_run_in_their_order,
+                a_later_batch_handler_is_not_started_where_an_earlier_one_ended_the_transaction,
                 batch_handlers_and_others_of_one_event_in_one_consumer_are_refused_at_build,
                 a_batch_handler_that_takes_one_message_as_an_argument_is_refused_at_build,
             }
@@ -91,6 +95,9 @@ macro_rules! suite {
                 a_batch_that_waits_too_long_is_dispatched_one_by_one,
                 a_batch_of_another_process_does_not_start_while_one_runs,
                 a_batch_of_duplicates_does_not_wait_for_its_turn,
+                who_waits_for_its_turn_gives_its_connection_back,
+                who_waits_after_a_deadlock_gives_its_connection_back,
+                who_waits_for_a_batch_of_its_process_gives_its_connection_back,
             }
             batch::mixed: {
                 in_random_batches_the_oks_are_exactly_what_is_durable,

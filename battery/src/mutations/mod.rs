@@ -1,6 +1,8 @@
 //! The safeguards, and how to take each out: `scripts/mutations` does, in a copy of the tree, and shows
 //! which test notices. A safeguard whose absence nobody notices is one that may be gone already.
 
+mod batches;
+mod batches_of_stores;
 mod core;
 mod postgres;
 mod sqlite;
@@ -35,7 +37,14 @@ pub struct Test {
 
 /// Everything that is tried.
 pub fn mutations() -> Vec<Mutation> {
-    [core::MUTATIONS, postgres::MUTATIONS, sqlite::MUTATIONS].concat()
+    let all = [
+        core::MUTATIONS,
+        postgres::MUTATIONS,
+        sqlite::MUTATIONS,
+        batches::MUTATIONS,
+        batches_of_stores::MUTATIONS,
+    ];
+    all.concat()
 }
 
 impl Mutation {

@@ -233,3 +233,17 @@ async fn what_is_kept_beside_a_row_is_kept_of_each_message_of_a_batch() {
         assert_eq!(answer.unwrap(), Outcome::SkippedDuplicate);
     }
 }
+
+/// Each takes a place in the server's table of locks.
+#[tokio::test]
+async fn a_transaction_claims_five_hundred_messages_at_most() {
+    let bed = Bed::new().await;
+    let consumer = bed.inbox().await.consumer(CONSUMER).unwrap();
+    let envelopes: Vec<_> = (0..750).map(|_| message("SELECT 1")).collect();
+    for answer in consumer.dispatch_batch(&envelopes).await {
+        assert_eq!(answer.unwrap(), Outcome::Processed);
+    }
+    let largest = "SELECT max(n) FROM (SELECT count(*) AS n FROM inbox.messages \
+                   GROUP BY xmin::text) AS transactions";
+    assert_eq!(bed.number(largest).await, 500);
+}

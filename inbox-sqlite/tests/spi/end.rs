@@ -1,5 +1,5 @@
 use futures_util::TryStreamExt;
-use inbox::{CommitError, Escape, Fault, InboxStore, UnitOfWork};
+use inbox::{CommitError, Escape, Fault, InboxStore, Standing, UnitOfWork};
 use inbox_sqlite::{SqliteInboxStore, SqliteUnit};
 use sqlx::sqlite::{SqliteJournalMode, SqlitePool, SqlitePoolOptions};
 use sqlx::{Connection, SqliteConnection};
@@ -143,6 +143,24 @@ async fn a_statement_that_outlives_its_handler_is_stopped_and_nobody_is_blamed()
         rollback(unit).await.unwrap();
         assert_eq!((fixture.rows().await, fixture.effects().await), (0, 0));
     }
+}
+
+#[tokio::test]
+async fn a_statement_that_outlives_its_handler_is_stopped_where_a_part_is_undone() {
+    let fixture = Fixture::own().await;
+    for (number, endless) in [(1, ENDLESS_READ), (2, ENDLESS_WRITE)] {
+        let mut unit = open_batch(&fixture.store).await;
+        assert!(claim_in(&mut unit, message(number)).await);
+        assert!(matches!(unit.mark().await, Ok(Standing::Ours)));
+        assert!(claim_in(&mut unit, message(3)).await);
+        give_up_on(&mut unit, endless).await;
+        match unit.undo().await {
+            Ok(()) => commit(unit).await.unwrap(),
+            Err(_) => rollback(unit).await.unwrap(), // SQLite ends a transaction of which it stops a write
+        }
+        assert!(fixture.rows().await >= 1);
+    }
+    assert_eq!(fixture.effects().await, 0);
 }
 
 #[tokio::test]

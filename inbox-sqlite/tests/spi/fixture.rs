@@ -7,8 +7,8 @@ use std::task::Poll;
 use std::time::Duration;
 
 use inbox::{
-    Claim, Claimed, CommitError, Envelope, Escape, InboxStore, MessageId, Recorded, Slot,
-    StoreError, UnitOfWork,
+    BatchClaim, Claim, Claimed, ClaimedBatch, CommitError, Envelope, Escape, InboxStore, MessageId,
+    PairAnswer, Recorded, Slot, StoreError, UnitOfWork,
 };
 use inbox_sqlite::{SqliteInboxStore, SqliteUnit};
 use sqlx::sqlite::{
@@ -94,15 +94,12 @@ pub(crate) async fn claim(
     id: MessageId,
 ) -> Result<Claimed<SqliteUnit>, StoreError> {
     let envelope = envelope();
+    store.claim(claim_of(&envelope, id), &mut Slot::passing()).await
+}
+
+fn claim_of(envelope: &Envelope, message_id: MessageId) -> Claim<'_> {
     let limit = Duration::from_secs(30);
-    let claim = Claim {
-        consumer: CONSUMER,
-        message_id: id,
-        envelope: &envelope,
-        run_limit: limit,
-        statement_limit: limit,
-    };
-    store.claim(claim, &mut Slot::passing()).await
+    Claim { consumer: CONSUMER, message_id, envelope, run_limit: limit, statement_limit: limit }
 }
 
 pub(crate) async fn fresh(store: &SqliteInboxStore, id: MessageId) -> SqliteUnit {
@@ -117,6 +114,29 @@ pub(crate) async fn duplicate(store: &SqliteInboxStore, id: MessageId) -> Record
         Claimed::Duplicate(recorded) => recorded,
         other => panic!("no duplicate: {other:?}"),
     }
+}
+
+/// The transaction of a batch, in which nothing is claimed yet.
+pub(crate) async fn open_batch(store: &SqliteInboxStore) -> SqliteUnit {
+    let limit = Duration::from_secs(30);
+    let batch = BatchClaim {
+        consumer: CONSUMER,
+        claims: &[],
+        exclusive: false,
+        run_limit: limit,
+        statement_limit: limit,
+    };
+    match store.open_batch(batch, &mut Slot::passing()).await.unwrap() {
+        ClaimedBatch::Open(unit, _) => unit,
+        ClaimedBatch::Busy(_) => panic!("nothing is exclusive here"),
+    }
+}
+
+/// Whether the message is fresh.
+pub(crate) async fn claim_in(unit: &mut SqliteUnit, id: MessageId) -> bool {
+    let envelope = envelope();
+    let answers = unit.claim_more(&[claim_of(&envelope, id)]).await.unwrap();
+    matches!(answers[..], [PairAnswer::Fresh])
 }
 
 pub(crate) async fn commit(unit: SqliteUnit) -> Result<(), CommitError> {

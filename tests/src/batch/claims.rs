@@ -158,3 +158,34 @@ pub async fn claims_nobody_answers_end_at_the_deadline<H: Harness>() {
     }
     assert_redelivered(&bench, &envelopes).await;
 }
+
+/// A batch in which something failed claims part by part.
+pub async fn a_twin_in_flight_is_told_at_once_where_a_poison_parts_the_batch<H: Harness>() {
+    if !H::FEATURES.in_flight {
+        return;
+    }
+    let (first, second) = two_inboxes::<H>().await;
+    let mut envelopes = good(40);
+    envelopes[0] = envelope([End::Error]);
+    envelopes[1] = envelope([End::Wait(Box::new(End::Ok))]);
+    envelopes[35] = envelope([End::Wait(Box::new(End::Ok))]);
+    let twin = async {
+        second.probe.arrived().await; // in its second run, in which the last part is not claimed yet
+        let arrived = async {
+            first.probe.arrived().await;
+            second.probe.open();
+        };
+        tokio::join!(first.dispatch(&envelopes[35]), arrived).0
+    };
+    let batch = async {
+        let answers = second.dispatch_batch(&envelopes).await;
+        first.probe.open();
+        answers
+    };
+    let (won, mut answers) = tokio::join!(twin, batch);
+    assert_eq!(won.unwrap(), Outcome::Processed);
+    let _ = answers.remove(35).transient(Kind::InFlight, Attempt::NotCounted);
+    let _ = others_processed(answers, 0).transient(Kind::Handler, Attempt::Counted);
+    second.probe.mend();
+    assert_redelivered(&second, &envelopes).await;
+}

@@ -1,15 +1,18 @@
 //! The commit of a batch is refused, or its answer is lost.
 
-use inbox::{DispatchErrorKind as Kind, Escape, Fault};
+use std::sync::Arc;
+
+use inbox::{DispatchErrorKind as Kind, Envelope, Escape, Fault, InboxBuilder, NoStore, Outcome};
 use tracing::Level;
 
-use super::answers::{assert_processed, assert_redelivered, assert_true, good};
+use super::answers::{assert_processed, assert_redelivered, assert_true, good, others_processed};
 use crate::answer::{Attempt, Failed};
 use crate::bench::{Bench, id_of};
 use crate::command::{Command, End, envelope};
-use crate::harness::Harness;
+use crate::harness::{Harness, StoreOptions};
 use crate::logs::Logs;
 use crate::plan::{ClaimFault, CommitFault};
+use crate::rows::unhandled::{OTHER, Other};
 
 pub async fn a_refused_commit_of_a_batch_is_tried_again_in_halves<H: Harness>() {
     let bench = Bench::<H>::start().await;
@@ -138,4 +141,42 @@ pub async fn an_escape_told_at_the_commit_of_a_batch_is_never_a_loss<H: Harness>
         assert_true(&bench, &envelopes, &answers).await;
         assert_redelivered(&bench, &envelopes).await;
     }
+}
+
+/// As for a single message: while it is being found out about, another message takes the id.
+pub async fn a_commit_of_a_batch_is_not_proven_by_the_row_of_another_message<H: Harness>() {
+    let bench = Bench::<H>::start().await;
+    bench.plan.commits([CommitFault::UnknownRolledBack]);
+    bench.plan.claims([ClaimFault::None]);
+    bench.plan.claims([ClaimFault::InFlight; 1000]);
+    let envelopes = good(4);
+    let theirs = Envelope::new(id_of(&envelopes[2]), OTHER, "{}");
+    let other = async {
+        bench.plan.claim_asked().await;
+        bench.plan.claim_asked().await;
+        let register = |builder: InboxBuilder<NoStore>| builder.register(Other::registration());
+        let harness = Arc::clone(&bench.harness);
+        let other = Bench::<H>::on(harness, StoreOptions::default(), register).await;
+        let answer = other.dispatch(&theirs).await;
+        bench.plan.claims_succeed();
+        answer
+    };
+    let (answers, theirs_answer) = tokio::join!(bench.dispatch_batch(&envelopes), other);
+    assert_eq!(theirs_answer.unwrap(), Outcome::Processed);
+    let _ = others_processed(answers, 2).permanent(Kind::IdReused);
+    assert_eq!(bench.effects_of(&envelopes[2]).await, [] as [&str; 0]);
+}
+
+pub async fn a_batch_that_ran_and_is_then_not_opened_again_counts_its_attempts<H: Harness>() {
+    let bench = Bench::<H>::start().await;
+    bench.plan.commits([CommitFault::Refused(Fault::Other)]);
+    let again = [ClaimFault::Fails(Fault::Busy), ClaimFault::Stalls];
+    bench.plan.claims([ClaimFault::None].into_iter().chain(again));
+    let envelopes = good(4);
+    let answers = bench.dispatch_batch(&envelopes).await;
+    assert_true(&bench, &envelopes, &answers).await;
+    for answer in answers {
+        let _ = answer.transient(Kind::Store, Attempt::Counted);
+    }
+    assert_redelivered(&bench, &envelopes).await;
 }

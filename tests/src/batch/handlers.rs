@@ -8,8 +8,8 @@ use uuid::Uuid;
 
 use super::answers::{assert_processed, assert_redelivered, assert_true, good, others_processed};
 use crate::answer::{Attempt, Failed};
-use crate::bench::{Bench, handler};
-use crate::command::{End, envelope};
+use crate::bench::{Bench, handler, id_of};
+use crate::command::{Command, End, Escape, Then, envelope};
 use crate::harness::Harness;
 use crate::obey_many::{ObeyMany, Order};
 use crate::rows::unhandled::{OTHER, Other};
@@ -28,7 +28,7 @@ impl IntegrationEvent for Third {
 }
 
 impl Order for Third {
-    fn end(&self) -> End {
+    fn end(&self, _: usize) -> End {
         End::Ok
     }
 }
@@ -129,6 +129,28 @@ pub async fn several_batch_handlers_of_one_event_run_in_their_order<H: Harness>(
     assert_processed(&bench.dispatch_batch(&good(5)).await);
     assert_eq!(bench.probe.calls(), [5, 5]);
     assert_eq!(bench.harness.effects().await.len(), 10);
+}
+
+pub async fn a_later_batch_handler_is_not_started_where_an_earlier_one_ended_the_transaction<
+    H: Harness,
+>() {
+    let bench = Bench::<H>::with(|builder: InboxBuilder<NoStore>| {
+        let first = ObeyMany::<H>::registration("first");
+        builder.register(first).register(ObeyMany::<H, Command, 1>::registration("second"))
+    })
+    .await;
+    let mut envelopes = good(5);
+    envelopes[2] = envelope([End::Escape(Escape::Rollback, Then::Ok)]);
+    let answers = bench.dispatch_batch(&envelopes).await;
+    let starts = |envelope| bench.probe.starts_of(1, &id_of(envelope).to_string());
+    let starts: Vec<u32> = envelopes.iter().map(starts).collect();
+    assert_eq!(starts, [1, 1, 0, 1, 1], "of the second handler");
+    let error = others_processed(answers, 2).permanent(Kind::TransactionEscaped);
+    assert_eq!(error.handler(), Some("first"));
+    envelopes.remove(2);
+    for envelope in &envelopes {
+        assert_eq!(bench.effects_of(envelope).await, ["0", "1"]);
+    }
 }
 
 pub async fn batch_handlers_and_others_of_one_event_in_one_consumer_are_refused_at_build<

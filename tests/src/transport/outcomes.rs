@@ -109,7 +109,9 @@ pub async fn a_message_in_flight_or_without_a_connection_is_held_and_costs_no_at
     line.bench
         .plan
         .claims([ClaimFault::InFlight; 20].into_iter().chain([ClaimFault::Fails(Fault::Busy); 2]));
-    let subscription = line.subscribe(Line::<H, B>::options().batch(1)).await;
+    // Fewer than it has tries without a chance.
+    let retries = Line::<H, B>::options().retry_policy().attempts(2);
+    let subscription = line.subscribe(Line::<H, B>::options().batch(1).retries(retries)).await;
     line.until("the message is held", async || line.bench.plan.calls().len() > 21).await;
     assert_eq!(line.starts_of(&message), 0);
     line.settled().await;

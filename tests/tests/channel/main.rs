@@ -6,17 +6,17 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use conformance::envelope;
-use conformance::transport::{Broker, Letter, Line, Subscribed};
+use conformance::transport::{Broker, Letter, Subscribed};
 use inbox::{
-    Attempts, BrokerError, Consumer, DeadLetter, DeadLetters, DeliveryOrder, Envelope, Health,
-    InboxStore, Incoming, Intake, InvalidEnvelope, Settle, SubscriptionOptions,
+    Attempts, BrokerError, Consumer, DeadLetter, DeadLetters, Envelope, Health, InboxStore,
+    Incoming, Intake, InvalidEnvelope, Settle, SubscriptionOptions,
 };
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-#[path = "stores/sqlite.rs"]
+mod adapters;
+#[path = "../stores/sqlite.rs"]
 mod store;
 
 /// A queue with the messages that were fetched and not settled.
@@ -237,41 +237,4 @@ impl Broker for Channel {
 
 mod on_sqlite {
     conformance::transport_suite!(crate::store::Sqlite<true>, crate::Channel);
-}
-
-/// An adapter that panics where it should acknowledge.
-struct Clumsy;
-
-impl Settle for Clumsy {
-    async fn ack(&self) -> Result<(), BrokerError> {
-        panic!("an adapter's own");
-    }
-
-    async fn retry(&self, _: Duration) -> Result<(), BrokerError> {
-        Ok(())
-    }
-
-    async fn dead_letter(&self, _: &DeadLetter) -> Result<(), BrokerError> {
-        Ok(())
-    }
-}
-
-#[tokio::test]
-async fn an_adapter_that_panics_ends_its_subscription_loudly() {
-    let line = Line::<store::Sqlite<true>, Channel>::start().await;
-    let options = SubscriptionOptions::default().order(DeliveryOrder::Strict);
-    let intake =
-        line.bench.consumer().subscribe(options, Health::default(), CancellationToken::new());
-    let intake = intake.unwrap();
-    for _ in 0..2 {
-        intake.hand_in(Incoming::new(envelope([]), Clumsy));
-    }
-    let ended = tokio::spawn(async move {
-        while intake.room().await.is_some() {
-            tokio::task::yield_now().await;
-        }
-        intake.drain().await;
-    });
-    assert!(ended.await.unwrap_err().is_panic());
-    assert_eq!(line.bench.probe.starts(), 1, "the second one would have overtaken the first");
 }
