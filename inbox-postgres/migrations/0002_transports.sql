@@ -39,6 +39,8 @@ CREATE FUNCTION {schema}.skip(consumer text, message_id uuid, reason text) RETUR
 DECLARE
     done text;
 BEGIN
+    -- As a claim does: a claim never waits, and would wait for a row that is inserted without the lock.
+    PERFORM pg_advisory_xact_lock({schema}.lock_key(skip.consumer, skip.message_id));
     done := set_config('inbox.finish', 'on', true);
     INSERT INTO {schema}.messages (consumer, message_id, event_type, skip_reason)
         VALUES (skip.consumer, skip.message_id, '', skip.reason)

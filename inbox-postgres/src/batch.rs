@@ -31,6 +31,8 @@ pub(crate) struct Many {
     pub(crate) ids: Vec<Uuid>,
     /// How many of them stay when it goes back to the mark, where one is set.
     pub(crate) marked: Option<usize>,
+    /// When the transaction began, by the server's clock: the time that its rows have.
+    pub(crate) opened_at: Option<OffsetDateTime>,
 }
 
 /// What is asked for besides the claims.
@@ -51,15 +53,26 @@ pub(crate) enum Opened {
 }
 
 /// Whose claim it is, whether it is won, and what is told of the row that is there. The first line is
-/// nobody's: whether there was a lane.
-type Line = (Option<Uuid>, bool, Option<Told>);
+/// nobody's: whether there was a lane, and when the transaction began.
+type Line = (Option<Uuid>, bool, Option<Told>, Option<OffsetDateTime>);
 
-/// What is said of a claim that is not won.
-type Lost = HashMap<Uuid, Option<Recorded>>;
+/// What the claims of one statement are answered.
+struct Asked {
+    lane: bool,
+    opened_at: Option<OffsetDateTime>,
+    fresh: Vec<Uuid>,
+    /// What is said of a claim that is not won.
+    lost: HashMap<Uuid, Option<Recorded>>,
+}
 
 impl Many {
     pub(crate) fn new(options: Options, consumer: &'static str) -> Self {
-        Self { options, consumer, ids: Vec::new(), marked: None }
+        Self { options, consumer, ids: Vec::new(), marked: None, opened_at: None }
+    }
+
+    /// Whether what is set for the session meets all statements of the batch and none of others.
+    pub(crate) fn has_the_session(&self) -> bool {
+        self.options.sessions_are_ours
     }
 
     pub(crate) async fn open(
@@ -71,11 +84,12 @@ impl Many {
     ) -> Result<Opened, StoreError> {
         let query = self.query(&statements.open_batch, claims);
         let query = query.bind(ask.exclusive).bind(ask.statement_limit).bind(ask.idle_limit);
-        let (lane, fresh, mut lost) = ask_for(query, claims, connection).await?;
-        if lane {
-            return Ok(Opened::Claimed(self.answers(claims, &fresh, lost)));
+        let mut asked = ask_for(query, claims, connection).await?;
+        self.opened_at = asked.opened_at;
+        if asked.lane {
+            return Ok(Opened::Claimed(self.answers(claims, asked)));
         }
-        let known = |claim: &Claim<'_>| lost.remove(&claim.message_id.as_uuid()).flatten();
+        let known = |claim: &Claim<'_>| asked.lost.remove(&claim.message_id.as_uuid()).flatten();
         Ok(Opened::Busy(claims.iter().map(known).collect()))
     }
 
@@ -86,8 +100,8 @@ impl Many {
         claims: &[Claim<'_>],
     ) -> Result<Vec<PairAnswer>, StoreError> {
         let query = self.query(&statements.claim_more, claims);
-        let (_, fresh, lost) = ask_for(query, claims, connection).await?;
-        Ok(self.answers(claims, &fresh, lost))
+        let asked = ask_for(query, claims, connection).await?;
+        Ok(self.answers(claims, asked))
     }
 
     /// Each column is one array; one that is not kept is none.
@@ -125,9 +139,9 @@ impl Many {
 
     /// One for each claim. Whoever has the lock: what can be seen is committed, and what cannot be seen
     /// is a twin's.
-    fn answers(&mut self, claims: &[Claim<'_>], fresh: &[Uuid], mut lost: Lost) -> Vec<PairAnswer> {
-        self.ids.extend(fresh);
-        let answer = |claim: &Claim<'_>| match lost.remove(&claim.message_id.as_uuid()) {
+    fn answers(&mut self, claims: &[Claim<'_>], mut asked: Asked) -> Vec<PairAnswer> {
+        self.ids.extend(asked.fresh);
+        let answer = |claim: &Claim<'_>| match asked.lost.remove(&claim.message_id.as_uuid()) {
             None => PairAnswer::Fresh,
             Some(Some(recorded)) => PairAnswer::Duplicate(recorded),
             Some(None) => PairAnswer::InFlight,
@@ -136,29 +150,29 @@ impl Many {
     }
 }
 
-/// Whether there was a lane, the ids that are fresh, and the others.
 async fn ask_for(
     query: QueryAs<'_, Postgres, Line, PgArguments>,
     claims: &[Claim<'_>],
     connection: &mut PgConnection,
-) -> Result<(bool, Vec<Uuid>, Lost), StoreError> {
+) -> Result<Asked, StoreError> {
     let claiming = |error| store_error("claiming messages of a batch", error);
     let lines = query.fetch_all(connection).await.map_err(claiming)?;
-    let (mut lane, mut fresh, mut lost) = (false, Vec::with_capacity(lines.len()), Lost::new());
+    let fresh = Vec::with_capacity(lines.len());
+    let mut asked = Asked { lane: false, opened_at: None, fresh, lost: HashMap::new() };
     for line in lines {
         match line {
-            (None, got, _) => lane = got,
-            (Some(id), true, _) => fresh.push(id),
-            (Some(id), false, told) => {
-                lost.insert(id, told.map(recorded).transpose()?.flatten());
+            (None, lane, _, opened_at) => (asked.lane, asked.opened_at) = (lane, opened_at),
+            (Some(id), true, ..) => asked.fresh.push(id),
+            (Some(id), false, told, _) => {
+                asked.lost.insert(id, told.map(recorded).transpose()?.flatten());
             }
         }
     }
-    if fresh.len() + lost.len() != claims.len() {
+    if asked.fresh.len() + asked.lost.len() != claims.len() {
         let message = "claiming messages of a batch: not each was answered";
         return Err(StoreError::new(Fault::Other, message));
     }
-    Ok((lane, fresh, lost))
+    Ok(asked)
 }
 
 /// Opens a batch in a transaction of its own.

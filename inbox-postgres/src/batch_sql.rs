@@ -84,24 +84,25 @@ fn claims(schema: &str, opening: &str) -> String {
     ON CONFLICT DO NOTHING
     RETURNING message_id
 )
-SELECT NULL::uuid, got, NULL::text[] FROM opening
+SELECT NULL::uuid, got, NULL::text[], now() FROM opening
 UNION ALL
-SELECT message_id, true, NULL FROM fresh
+SELECT message_id, true, NULL, NULL FROM fresh
 UNION ALL
 SELECT message_id, false, (
     SELECT {schema}.recorded(known) FROM {schema}.messages AS known
     WHERE known.consumer = $1 AND known.message_id = given.message_id
-)
+), NULL
 FROM unnest($2::uuid[]) AS given (message_id)
 WHERE (SELECT count(*) FROM fresh) < cardinality($2::uuid[])
-    AND message_id <> ALL (SELECT message_id FROM fresh)"
+    AND message_id NOT IN (SELECT message_id FROM fresh)"
     )
 }
 
-/// Whether one of a batch's rows is there.
+/// Whether one of a batch's rows is there: one of its messages may be there by another transaction.
 pub(crate) fn find_any(schema: &str) -> String {
     format!(
-        "SELECT true FROM {schema}.messages WHERE consumer = $1 AND message_id = ANY($2) LIMIT 1"
+        "SELECT true FROM {schema}.messages \
+         WHERE consumer = $1 AND message_id = ANY($2) AND processed_at = $3 LIMIT 1"
     )
 }
 

@@ -24,7 +24,8 @@ impl Rows {
     pub(crate) fn frame<'s>(&self, statements: &'s Statements) -> &'s Frame {
         match self {
             Rows::One(_) => &statements.single,
-            Rows::Many(_) => &statements.batch,
+            Rows::Many(many) if many.has_the_session() => &statements.batch,
+            Rows::Many(_) => &statements.single,
         }
     }
 
@@ -41,7 +42,7 @@ impl Rows {
             }
             Rows::Many(many) => {
                 let query = sqlx::query(sql::safe(&statements.find_any));
-                query.bind(many.consumer).bind(&many.ids)
+                query.bind(many.consumer).bind(&many.ids).bind(many.opened_at)
             }
         };
         Ok(query.persistent(false).fetch_optional(connection).await?.is_some())

@@ -62,6 +62,7 @@ pub(crate) struct Options {
     pub(crate) audit: bool,
     pub(crate) fingerprint: bool,
     pub(crate) named_statements: bool,
+    pub(crate) sessions_are_ours: bool,
     pub(crate) fsync_off_is_accepted: bool,
 }
 
@@ -86,6 +87,7 @@ impl PgInboxStore {
             audit: false,
             fingerprint: false,
             named_statements: true,
+            sessions_are_ours: true,
             fsync_off_is_accepted: false,
         };
         Self { pool, schema, statements, options }
@@ -105,12 +107,24 @@ impl PgInboxStore {
         self
     }
 
-    /// Uses no named prepared statements: for a connection pooler in transaction mode that does not
-    /// follow them, such as PgBouncer before 1.21. Costs a round trip for each claim. The handlers'
-    /// own statements then need `.persistent(false)` too.
+    /// For a pool whose connections go through a pooler in transaction mode, such as PgBouncer: relies on
+    /// nothing that belongs to a session, because a session is then shared with others.
+    ///
+    /// Costs a round trip for each call of the handlers in a batch: whether the batch's transaction is
+    /// still the one that was opened is asked after each of them. Without this, a setting of the session
+    /// keeps a handler that ended it from making others' writes durable.
+    pub fn through_a_transaction_pooler(mut self) -> Self {
+        self.options.sessions_are_ours = false;
+        self
+    }
+
+    /// Uses no named prepared statements: for a pooler in transaction mode that does not follow them, such
+    /// as PgBouncer before 1.21, and so implies
+    /// [`through_a_transaction_pooler`](Self::through_a_transaction_pooler). Costs a round trip for each
+    /// claim. The handlers' own statements then need `.persistent(false)` too.
     pub fn without_named_statements(mut self) -> Self {
         self.options.named_statements = false;
-        self
+        self.through_a_transaction_pooler()
     }
 
     /// Lets [`check`](InboxStore::check) pass on a server whose `fsync` or `full_page_writes` is off,

@@ -1,7 +1,7 @@
 //! The unit of work: one transaction on one connection that it owns.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::TryStreamExt;
 use inbox::{
@@ -21,17 +21,22 @@ use crate::sql::{self, Frame, Statements};
 /// How long a rollback waits for its connection before it closes it instead.
 const ROLLBACK_PATIENCE: Duration = Duration::from_secs(5);
 
+/// How long a batch may go without a statement of ours: well below every bound on an idle transaction.
+const IDLE: Duration = Duration::from_secs(10);
+
 /// An open transaction with a claim in it, or those of a batch.
 #[derive(Debug)]
 pub struct PgUnit {
     lease: Lease,
     statements: Arc<Statements>,
     rows: Rows,
+    /// When the server was last asked how the transaction stands.
+    proven: Instant,
 }
 
 impl PgUnit {
     pub(crate) fn new(lease: Lease, statements: Arc<Statements>, rows: Rows) -> Self {
-        Self { lease, statements, rows }
+        Self { lease, statements, rows, proven: Instant::now() }
     }
 
     fn frame(&self) -> &Frame {
@@ -101,7 +106,10 @@ impl PgUnit {
     /// Runs a query that begins with the proof and leaves the transaction open.
     async fn standing(&mut self, query: sql::Text) -> Result<Standing, StoreError> {
         match self.guarded(query).await {
-            Ok(()) => Ok(Standing::Ours),
+            Ok(()) => {
+                self.proven = Instant::now();
+                Ok(Standing::Ours)
+            }
             Err((_, error)) if has_code(&error, sqlstate::NOT_OURS) => {
                 Ok(Standing::Escaped(self.escape().await))
             }
@@ -206,11 +214,18 @@ impl UnitOfWork for PgUnit {
         self.standing(Arc::clone(&self.statements.probe)).await
     }
 
+    /// The server ends a session that is idle in its transaction for as long as one message's handlers
+    /// may take, and 30 s: those of a batch may have no statement for longer.
+    fn is_due_for_a_probe(&self) -> bool {
+        let Rows::Many(many) = &self.rows else { return false };
+        !many.has_the_session() || self.proven.elapsed() > IDLE
+    }
+
     async fn mark(&mut self) -> Result<Standing, StoreError> {
         let has_mark = matches!(&self.rows, Rows::Many(many) if many.marked.is_some());
         let Statements { mark, first_mark, .. } = &*self.statements;
         let standing = self.standing(Arc::clone(if has_mark { mark } else { first_mark })).await?;
-        if let Rows::Many(many) = &mut self.rows {
+        if let (Standing::Ours, Rows::Many(many)) = (&standing, &mut self.rows) {
             many.marked = Some(many.ids.len());
         }
         Ok(standing)

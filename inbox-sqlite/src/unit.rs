@@ -54,8 +54,11 @@ impl UnitOfWork for SqliteUnit {
     async fn mark(&mut self) -> Result<Standing, StoreError> {
         let last_code = self.writer.last_code().await;
         let marked = self.writer.mark().await;
-        self.marked = self.rows.len();
-        self.standing(marked, last_code).await
+        let standing = self.standing(marked, last_code).await?;
+        if standing == Standing::Ours {
+            self.marked = self.rows.len();
+        }
+        Ok(standing)
     }
 
     async fn claim_more(&mut self, claims: &[Claim<'_>]) -> Result<Vec<PairAnswer>, StoreError> {

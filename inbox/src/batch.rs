@@ -18,7 +18,7 @@ use crate::backoff::Backoff;
 use crate::dispatch::dispatch_entered;
 use crate::duplicate;
 use crate::envelope::Envelope;
-use crate::error::DispatchError;
+use crate::error::{DispatchError, DispatchErrorKind};
 use crate::failure::Failure;
 use crate::inbox::{Core, DEFAULT_SLACK};
 use crate::message_id::MessageId;
@@ -26,7 +26,7 @@ use crate::outcome::Outcome;
 use crate::registration::ErasedEvent;
 use crate::registry::{ConsumerTable, Route};
 use crate::run::decode_all;
-use crate::store::{Claim, InboxStore, Recorded, Slot};
+use crate::store::{Claim, Fault, InboxStore, Recorded, Slot, StoreError};
 use group::Group;
 
 type Answer = Result<Outcome, DispatchError>;
@@ -76,8 +76,15 @@ struct Batch<'a, S: InboxStore> {
     /// The waits after deadlocks, and the one that is due.
     deadlocks: Backoff,
     pause: Option<Duration>,
+    /// How often a handler did not end in time.
+    timeouts: u32,
     slot: &'a mut Slot<S::Held>,
 }
+
+/// How many handlers of a batch may fail to end in time. What makes one of them hang, such as a service
+/// that does not answer, makes the others hang as well: a batch of 100 would take its answers 100 times
+/// as long.
+const TIMEOUTS: u32 = 2;
 
 /// A message that can be run with others.
 struct Member<'a> {
@@ -112,6 +119,7 @@ impl<'a, S: InboxStore> Batch<'a, S> {
             slack,
             deadlocks: Backoff::new(Duration::from_millis(10), Duration::from_secs(1)),
             pause: None,
+            timeouts: 0,
             slot,
         }
     }
@@ -148,8 +156,8 @@ impl<'a, S: InboxStore> Batch<'a, S> {
         let all = self.order();
         let mut groups: VecDeque<Group> = all.chunks(limit).map(Group::new).collect();
         while let Some(group) = groups.pop_front() {
-            if group.members.len() < 2 {
-                continue; // it is dispatched apart
+            if group.members.len() < 2 || self.is_stuck() {
+                continue; // they are dispatched apart
             }
             if let Some(pause) = self.pause.take() {
                 self.wait(pause).await;
@@ -177,21 +185,56 @@ impl<'a, S: InboxStore> Batch<'a, S> {
         order
     }
 
+    /// Whether what remains would hang as well.
+    fn is_stuck(&self) -> bool {
+        self.timeouts >= TIMEOUTS
+    }
+
     /// What has no answer yet is dispatched, in the order of delivery. A further copy takes the fate of
     /// the one that ran, if it is the same message; else it is an id that was used again.
+    ///
+    /// Where the database has no connection or no answer for one of them, or handlers go on hanging, it
+    /// would be so for the others: they are not tried, and answered the same in time.
     async fn answer_all(mut self) -> Vec<Answer> {
         let mut answers = Vec::with_capacity(self.envelopes.len());
+        let mut stopped: Option<StoreError> = None;
+        self.timeouts = 0;
         for (place, answered) in std::mem::take(&mut self.answers).into_iter().enumerate() {
             let fate = self.copies.get(&place).and_then(|&first| {
                 let same = is_same(&self.envelopes[first], &self.envelopes[place]);
                 same.then(|| fate_of_a_copy(&answers[first]))
             });
-            answers.push(match answered.or(fate) {
-                Some(answer) => answer,
-                None => self.dispatch(&self.envelopes[place]).await,
-            });
+            let envelope = &self.envelopes[place];
+            let answer = match (answered.or(fate), &stopped) {
+                (Some(answer), _) => answer,
+                (None, Some(why)) => Err(not_tried(envelope, why.clone())),
+                (None, None) => {
+                    let answer = self.dispatch(envelope).await;
+                    stopped = self.why_stop(&answer);
+                    answer
+                }
+            };
+            answers.push(answer);
         }
         answers
+    }
+
+    /// Why nothing more is tried after this answer.
+    fn why_stop(&mut self, answer: &Answer) -> Option<StoreError> {
+        let error = answer.as_ref().err()?;
+        match error.kind() {
+            DispatchErrorKind::Store if !error.counts_attempt() => Some(StoreError::new(
+                Fault::Busy,
+                "not tried: there was no answer for a message before it in the batch",
+            )),
+            DispatchErrorKind::HandlerTimedOut => {
+                self.timeouts += 1;
+                let why =
+                    "not tried: handlers of messages before it in the batch did not end in time";
+                self.is_stuck().then(|| StoreError::new(Fault::Busy, why))
+            }
+            _ => None,
+        }
     }
 
     /// Waits without a connection.
@@ -264,6 +307,11 @@ impl<'a, S: InboxStore> Batch<'a, S> {
         let member = &mut self.members[member];
         member.events.take().map_or_else(|| decode_all(member.route, member.envelope), Ok)
     }
+}
+
+/// The message had no chance: transient, and no attempt is counted.
+fn not_tried(envelope: &Envelope, why: StoreError) -> DispatchError {
+    DispatchError::new(Failure::Store(why), None, envelope.event_type())
 }
 
 fn fate_of_a_copy(answer: &Answer) -> Answer {

@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
 use futures_util::FutureExt;
+use tokio::time::timeout_at;
 
 use crate::batch_handler::Delivered;
 use crate::envelope::Envelope;
@@ -13,7 +14,7 @@ use crate::handler::{Delivery, HandlerFuture, States};
 use crate::message_id::MessageId;
 use crate::registration::{Call, ErasedEvent, HandlerRegistration};
 use crate::registry::Route;
-use crate::store::{Standing, UnitOfWork};
+use crate::store::{Standing, StoreError, UnitOfWork};
 
 /// Decodes the payload once for each handler, before anything is opened.
 pub(crate) fn decode_all(route: &Route, envelope: &Envelope) -> Result<Vec<ErasedEvent>, Failure> {
@@ -52,7 +53,7 @@ pub(crate) async fn run_handlers<U: UnitOfWork>(
     let mut earlier = None;
     for (handler, event) in route.handlers.iter().zip(events) {
         if let Some(earlier) = earlier.replace(handler.name) {
-            prove(unit, earlier).await?;
+            prove(unit, earlier, context.deadline).await?;
         }
         let delivery = delivery(unit, handler, context);
         let start = |delivery| match handler.call {
@@ -80,7 +81,7 @@ pub(crate) async fn run_batch_handlers<'a, U: UnitOfWork>(
     let mut earlier = None;
     for handler in &route.handlers {
         if let Some(earlier) = earlier.replace(handler.name) {
-            prove(unit, earlier).await?;
+            prove(unit, earlier, deadline).await?;
         }
         let its = events.iter_mut().zip(messages).filter_map(|(events, message)| {
             let (message_id, envelope) = *message;
@@ -117,9 +118,14 @@ fn delivery<'r, U: UnitOfWork>(
 }
 
 /// Proves that `handler` has left the transaction as it was lent it.
-async fn prove<U: UnitOfWork>(unit: &mut U, handler: &'static str) -> Result<(), Failure> {
+async fn prove<U: UnitOfWork>(
+    unit: &mut U,
+    handler: &'static str,
+    deadline: Instant,
+) -> Result<(), Failure> {
     let handler = Some(handler);
-    match unit.probe().await.map_err(Failure::Store)? {
+    let probed = timeout_at(deadline.into(), unit.probe()).await;
+    match probed.unwrap_or_else(|_| Err(StoreError::silent())).map_err(Failure::Store)? {
         Standing::Ours => Ok(()),
         Standing::Aborted => Err(Failure::TransactionAborted { handler }),
         Standing::Escaped(escape) => Err(Failure::TransactionEscaped { handler, escape }),

@@ -109,6 +109,13 @@ pub trait UnitOfWork: Send + 'static {
     /// statement of the earlier handler still owes is waited for.
     fn probe(&mut self) -> impl Future<Output = Result<Standing, StoreError>> + Send;
 
+    /// In a batch: whether the transaction is to be [proven](Self::probe) before the next message's
+    /// handlers, because it may otherwise be lost unnoticed: the connection has been idle for long, or
+    /// nothing else would keep what they write from being durable by itself.
+    fn is_due_for_a_probe(&self) -> bool {
+        false
+    }
+
     /// In a batch: the same, and where the transaction is ours, sets the mark to which
     /// [`undo`](Self::undo) goes back. An earlier mark is given up.
     fn mark(&mut self) -> impl Future<Output = Result<Standing, StoreError>> + Send {

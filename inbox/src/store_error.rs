@@ -52,6 +52,11 @@ impl StoreError {
         self
     }
 
+    /// The database did not answer in time.
+    pub(crate) fn silent() -> Self {
+        Self::new(Fault::Other, "no answer from the database")
+    }
+
     /// The same where handlers have run: busy or not, the delivery counts as an attempt.
     pub(crate) fn after_a_run(mut self) -> Self {
         if self.fault == Fault::Busy {

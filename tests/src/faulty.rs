@@ -132,13 +132,23 @@ impl<U: UnitOfWork> UnitOfWork for FaultyUnit<U> {
     }
 
     async fn probe(&mut self) -> Result<Standing, StoreError> {
-        self.plan.called("probe");
+        if self.plan.probe_stalls() {
+            outlive(FOR_EVER).await;
+        }
         self.unit.probe().await
     }
 
+    fn is_due_for_a_probe(&self) -> bool {
+        self.unit.is_due_for_a_probe()
+    }
+
     async fn mark(&mut self) -> Result<Standing, StoreError> {
-        self.plan.called("mark");
-        self.unit.mark().await
+        let unanswered = self.plan.mark_is_unanswered();
+        let standing = self.unit.mark().await?;
+        if unanswered {
+            outlive(FOR_EVER).await;
+        }
+        Ok(standing)
     }
 
     async fn claim_more(&mut self, claims: &[Claim<'_>]) -> Result<Vec<PairAnswer>, StoreError> {

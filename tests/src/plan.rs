@@ -59,6 +59,8 @@ struct Inner {
     open: AtomicUsize,
     claimed: Semaphore,
     rollback_stalls: AtomicBool,
+    probe_stalls: AtomicBool,
+    marks: Mutex<VecDeque<bool>>,
 }
 
 impl Default for Inner {
@@ -74,6 +76,8 @@ impl Default for Inner {
             open: AtomicUsize::new(0),
             claimed: Semaphore::new(0),
             rollback_stalls: AtomicBool::new(false),
+            probe_stalls: AtomicBool::new(false),
+            marks: Mutex::default(),
         }
     }
 }
@@ -120,6 +124,16 @@ impl Plan {
     /// The next rollback is never answered.
     pub fn stall_next_rollback(&self) {
         self.0.rollback_stalls.store(true, Ordering::SeqCst);
+    }
+
+    /// The next proof between handlers is never answered.
+    pub fn stall_next_probe(&self) {
+        self.0.probe_stalls.store(true, Ordering::SeqCst);
+    }
+
+    /// For each of the next marks: whether it is set and its answer is lost.
+    pub fn marks_unanswered(&self, unanswered: impl IntoIterator<Item = bool>) {
+        self.0.marks.lock().unwrap().extend(unanswered);
     }
 
     /// What the dispatcher has asked of the store, in that order.
@@ -178,6 +192,16 @@ impl Plan {
     pub(crate) fn next_commit(&self) -> Option<CommitFault> {
         self.called("commit");
         self.0.commits.lock().unwrap().pop_front()
+    }
+
+    pub(crate) fn probe_stalls(&self) -> bool {
+        self.called("probe");
+        self.0.probe_stalls.swap(false, Ordering::SeqCst)
+    }
+
+    pub(crate) fn mark_is_unanswered(&self) -> bool {
+        self.called("mark");
+        self.0.marks.lock().unwrap().pop_front().unwrap_or(false)
     }
 
     pub(crate) fn rollback_stalls(&self) -> bool {

@@ -99,6 +99,12 @@ macro_rules! suite {
                 who_waits_after_a_deadlock_gives_its_connection_back,
                 who_waits_for_a_batch_of_its_process_gives_its_connection_back,
             }
+            batch::silence: {
+                a_mark_without_an_answer_is_never_gone_back_to,
+                a_proof_between_handlers_without_an_answer_is_bounded,
+                two_handlers_that_hang_end_a_batch,
+                a_batch_that_finds_no_connection_apart_tries_no_further,
+            }
             batch::mixed: {
                 in_random_batches_the_oks_are_exactly_what_is_durable,
             }

@@ -1,9 +1,13 @@
 //! What a batch costs at the wire and in the server, and what it leaves of the session.
 
-use inbox::{DispatchErrorKind, Envelope, Outcome};
+use inbox::{DispatchErrorKind, Envelope, IntegrationEvent as _, Outcome};
+use inbox_postgres::PgInboxStore;
+use sqlx::postgres::PgPoolOptions;
+use sqlx::{Connection as _, PgConnection};
 use test_servers::postgres::{Cluster, Options};
+use uuid::Uuid;
 
-use crate::bed::{Bed, CONSUMER, message, until};
+use crate::bed::{Bed, CONSUMER, Script, inbox_with, message, until};
 use crate::trips::{counted, direct, trips_of};
 
 const WRITE: &str = "INSERT INTO effects VALUES ('a')";
@@ -246,4 +250,106 @@ async fn a_transaction_claims_five_hundred_messages_at_most() {
     let largest = "SELECT max(n) FROM (SELECT count(*) AS n FROM inbox.messages \
                    GROUP BY xmin::text) AS transactions";
     assert_eq!(bed.number(largest).await, 500);
+}
+
+/// The server ends a session that is idle in its transaction for too long; handlers that only call others
+/// send no statement.
+#[tokio::test]
+async fn a_batch_that_has_no_statement_for_long_asks_how_its_transaction_stands() {
+    let bed = Bed::new().await;
+    let (proxy, pool) = counted(&bed).await;
+    let inbox = direct(&bed, pool.clone()).build().await.unwrap();
+    let consumer = inbox.consumer(CONSUMER).unwrap();
+    let _ = consumer.dispatch_batch(&good(2)).await;
+    for (first, proofs) in [("SELECT 1", 0), ("SELECT pg_sleep(10.2)", 1)] {
+        let mut envelopes = good(3);
+        envelopes[0] = message(first);
+        let trips = trips_of(&proxy, &pool, async || {
+            for answer in consumer.dispatch_batch(&envelopes).await {
+                assert_eq!(answer.unwrap(), Outcome::Processed);
+            }
+        })
+        .await;
+        assert_eq!(trips, 3 + 3 + 1 + proofs, "{}", proxy.trace());
+    }
+}
+
+/// A pooler in transaction mode may send what comes after a lost transaction to any server, where it would
+/// be durable by itself: no setting of the session can prevent that.
+#[tokio::test]
+async fn through_a_pooler_each_message_of_a_batch_is_proven_and_no_session_is_changed() {
+    let bed = Bed::new().await;
+    let (proxy, pool) = counted(&bed).await;
+    let store = PgInboxStore::new(pool.clone()).accept_fsync_off().through_a_transaction_pooler();
+    let inbox = inbox_with(store, bed.signals.clone()).build().await.unwrap();
+    let consumer = inbox.consumer(CONSUMER).unwrap();
+    let _ = consumer.dispatch_batch(&good(2)).await;
+    let mut envelopes = good(10);
+    let trips = trips_of(&proxy, &pool, async || {
+        for answer in consumer.dispatch_batch(&envelopes).await {
+            assert_eq!(answer.unwrap(), Outcome::Processed);
+        }
+    })
+    .await;
+    assert_eq!(trips, 3 + 10 + 9 + 1, "{}", proxy.trace());
+    bed.run("TRUNCATE effects").await;
+    for envelope in &mut envelopes {
+        *envelope = message(WRITE);
+    }
+    envelopes[4] = message("ROLLBACK");
+    let untouched = "SELECT 1 / (current_setting('default_transaction_read_only') = 'off')::int";
+    envelopes[7] = message(untouched);
+    let answers = consumer.dispatch_batch(&envelopes).await;
+    let error = answers[4].as_ref().unwrap_err();
+    assert_eq!(error.kind(), DispatchErrorKind::TransactionEscaped, "{error:?}");
+    assert_eq!(answers.iter().filter(|answer| answer.is_ok()).count(), 9, "{answers:?}");
+    assert_eq!(bed.effects().await, 8, "one each");
+}
+
+/// Its rollback gave the claims back, and another delivery of an innocent message was quicker: its row is
+/// no sign that the batch is durable.
+#[tokio::test]
+async fn who_lost_its_claim_by_anothers_rollback_is_not_told_that_it_escaped() {
+    let bed = Bed::new().await;
+    let pool = PgPoolOptions::new().max_connections(3).connect(bed.database.direct_url()).await;
+    let inbox = direct(&bed, pool.unwrap()).build().await.unwrap();
+    let consumer = inbox.consumer(CONSUMER).unwrap();
+    let mut envelopes = good(6);
+    envelopes[1] = message("ROLLBACK");
+    envelopes[2] = message("wait");
+    let running = {
+        let (consumer, envelopes) = (consumer.clone(), envelopes.clone());
+        tokio::spawn(async move { consumer.dispatch_batch(&envelopes).await })
+    };
+    until("the third has started", || async { bed.signals.starts() == 3 }).await;
+    assert_eq!(consumer.dispatch(&envelopes[5]).await.unwrap(), Outcome::Processed);
+    until("the batch has ended", || async {
+        bed.signals.go.notify_one();
+        running.is_finished()
+    })
+    .await;
+    let answers = running.await.unwrap();
+    assert_eq!(*answers[5].as_ref().unwrap(), Outcome::SkippedDuplicate, "{answers:?}");
+    let error = answers[1].as_ref().unwrap_err();
+    assert_eq!(error.kind(), DispatchErrorKind::TransactionEscaped, "{error:?}");
+    assert_eq!(answers.iter().filter(|answer| answer.is_ok()).count(), 5, "{answers:?}");
+}
+
+#[tokio::test]
+async fn a_skip_that_is_not_committed_holds_up_nobody_but_its_message() {
+    let bed = Bed::new().await;
+    let consumer = bed.inbox().await.consumer(CONSUMER).unwrap();
+    let mut envelopes = good(5);
+    let id = Uuid::now_v7();
+    envelopes[3] = Envelope::new(id, Script::EVENT_TYPE, WRITE);
+    let mut operator = PgConnection::connect(bed.database.direct_url()).await.unwrap();
+    let skip = format!("BEGIN; SELECT inbox.skip('{CONSUMER}', '{id}', 'by hand')");
+    sqlx::raw_sql(sqlx::AssertSqlSafe(skip)).execute(&mut operator).await.unwrap();
+    let mut answers = consumer.dispatch_batch(&envelopes).await;
+    let error = answers.remove(3).unwrap_err();
+    assert_eq!(error.kind(), DispatchErrorKind::InFlight, "{error:?}");
+    assert!(answers.iter().all(|answer| matches!(answer, Ok(Outcome::Processed))), "{answers:?}");
+    sqlx::raw_sql("COMMIT").execute(&mut operator).await.unwrap();
+    let skipped = consumer.dispatch(&envelopes[3]).await.unwrap();
+    assert_eq!(skipped, Outcome::SkippedDuplicate);
 }

@@ -28,6 +28,9 @@ enum Doubt {
     None,
     /// None of them alone: a deadlock, or a serialization failure.
     Serialization,
+    /// A mark was asked for and not answered for: it may be set or not, so what an undoing would undo
+    /// is not known.
+    Unmarked,
     /// Someone ended the transaction.
     Escaped(Escape),
 }
@@ -66,11 +69,24 @@ impl<S: InboxStore> Batch<'_, S> {
     async fn run_part(&mut self, unit: &mut S::Unit, part: &[usize]) -> Result<(), Stumble> {
         let mut start = 0;
         while start < part.len() {
+            if start > 0 && unit.is_due_for_a_probe() {
+                self.probe(unit, start).await?;
+            }
             let call = start..self.end_of_call(part, start);
             self.run_call(unit, &part[call.clone()], call.clone()).await?;
             start = call.end;
         }
         Ok(())
+    }
+
+    /// Proves that the transaction is ours and alive after the members before `end`.
+    async fn probe(&mut self, unit: &mut S::Unit, end: usize) -> Result<(), Stumble> {
+        let doubt = match bounded(self.slack, unit.probe()).await {
+            Ok(Standing::Ours) => return Ok(()),
+            Ok(Standing::Escaped(escape)) => Doubt::Escaped(escape),
+            Ok(Standing::Aborted) | Err(_) => Doubt::None,
+        };
+        Err(Stumble { suspects: 0..end, doubt, handler: None })
     }
 
     /// Runs the handlers of members that they take together.
@@ -106,8 +122,9 @@ impl<S: InboxStore> Batch<'_, S> {
         ran.map_err(|failure| self.stumble(call, &failure))
     }
 
-    fn stumble(&self, call: Range<usize>, failure: &Failure) -> Stumble {
+    fn stumble(&mut self, call: Range<usize>, failure: &Failure) -> Stumble {
         let handler = blamed(failure);
+        self.timeouts += u32::from(matches!(failure, Failure::HandlerTimedOut { .. }));
         let (suspects, doubt) = match failure {
             // Found before a later handler of one message; it may be the doing of any message before.
             Failure::TransactionAborted { .. } => (0..call.end, Doubt::None),
@@ -172,6 +189,9 @@ impl<S: InboxStore> Batch<'_, S> {
                 let lost = Lost { kept, in_doubt: part, left: parts.into_members(), handler };
                 return self.give_up(unit, group, lost, doubt).await;
             }
+            if self.is_stuck() {
+                break; // what ended well is committed
+            }
             parts.put_back(&part[suspects.end..]);
             parts.put_back_in_halves(&part[suspects.clone()]);
             parts.put_back(&part[..suspects.start]);
@@ -205,7 +225,8 @@ impl<S: InboxStore> Batch<'_, S> {
         match bounded(self.slack, unit.mark()).await {
             Ok(Standing::Ours) => Ok(()),
             Ok(Standing::Escaped(escape)) => Err(Doubt::Escaped(escape)),
-            Ok(Standing::Aborted) | Err(_) => Err(Doubt::None),
+            Ok(Standing::Aborted) => Err(Doubt::None),
+            Err(_) => Err(Doubt::Unmarked),
         }
     }
 
@@ -226,7 +247,7 @@ impl<S: InboxStore> Batch<'_, S> {
                 members.extend(in_doubt.into_iter().chain(left));
                 self.halve(&members, true)
             }
-            (Doubt::None, Ok(())) => self.start_over(group, lost),
+            (Doubt::None | Doubt::Unmarked, Ok(())) => self.start_over(group, lost),
         }
     }
 
@@ -257,6 +278,5 @@ async fn bounded<T>(
     slack: Duration,
     answer: impl Future<Output = Result<T, StoreError>>,
 ) -> Result<T, StoreError> {
-    let silent = || StoreError::new(Fault::Other, "no answer from the database");
-    timeout(slack, answer).await.unwrap_or_else(|_| Err(silent()))
+    timeout(slack, answer).await.unwrap_or_else(|_| Err(StoreError::silent()))
 }

@@ -9,4 +9,5 @@ pub mod handlers;
 pub mod lane;
 pub mod mixed;
 pub mod poison;
+pub mod silence;
 pub mod together;
