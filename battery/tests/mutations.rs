@@ -28,7 +28,9 @@ fn every_safeguard_is_still_where_the_mutation_check_takes_it_out() {
 #[test]
 fn every_test_that_notices_is_there() {
     let mut sources = String::new();
-    for folder in ["inbox/src", "inbox-postgres/tests", "inbox-sqlite/tests", "tests/src"] {
+    let places =
+        ["inbox/src", "inbox-postgres/tests", "inbox-sqlite/tests", "tests/src", "tests/tests"];
+    for folder in places {
         add_sources(&root().join(folder), &mut sources);
     }
     let missing = |mutation: &&Mutation| {

@@ -265,6 +265,15 @@ mod tests {
         }
     }
 
+    /// Numbers that are drawn are hardly ever equal.
+    #[test]
+    fn the_attempt_that_the_limit_allows_is_the_last() {
+        let policy = RetryPolicy::default().attempts(3);
+        let settle = |attempts| policy.settle(&failed(), Try { attempts, ordered: false, seed: 0 });
+        assert!(matches!(settle(2), Settlement::Retry(_)));
+        assert_eq!(settle(3), Settlement::DeadLetter(DeadLetterReason::AttemptsExhausted));
+    }
+
     #[test]
     fn who_comes_while_the_inbox_stops_is_given_back_at_once() {
         let tried = Try { attempts: 99, ordered: true, seed: 0 };

@@ -6,6 +6,7 @@ mod batches_of_stores;
 mod core;
 mod postgres;
 mod sqlite;
+mod subscriptions;
 
 use crate::Result;
 
@@ -43,6 +44,7 @@ pub fn mutations() -> Vec<Mutation> {
         sqlite::MUTATIONS,
         batches::MUTATIONS,
         batches_of_stores::MUTATIONS,
+        subscriptions::MUTATIONS,
     ];
     all.concat()
 }
@@ -78,6 +80,11 @@ const fn of_the_suite(name: &'static str) -> Test {
 
 const fn of_the_suite_on_postgres(name: &'static str) -> Test {
     Test { package: "conformance", target: Some("postgres"), name }
+}
+
+/// A test of the part that all transports share, on a queue in its own process.
+const fn of_the_transports(name: &'static str) -> Test {
+    Test { package: "conformance", target: Some("channel"), name }
 }
 
 const fn of_postgres(name: &'static str) -> Test {
