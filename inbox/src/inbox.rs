@@ -172,7 +172,10 @@ impl<S: InboxStore> Consumer<S> {
     ///
     /// Every answer of the database is waited for as long as the deadline exceeds the timeouts of the
     /// handlers (30 seconds unless set), so the whole batch is bounded by the timeouts of the handlers
-    /// that run. Dropping the future before it answers loses nothing.
+    /// that run. After two handlers that hang, and where the database has no connection or no answer for a
+    /// message that is run apart, those that are left are not tried: they are answered
+    /// [`Store`](crate::DispatchErrorKind::Store), and count no attempt. Dropping the future before it
+    /// answers loses nothing.
     ///
     /// ```
     /// # async fn subscription<S: inbox::InboxStore>(consumer: inbox::Consumer<S>, batch: Vec<inbox::Envelope>) {

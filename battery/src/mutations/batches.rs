@@ -249,7 +249,7 @@ pub(super) const MUTATIONS: &[Mutation] = &[
     Mutation {
         safeguard: "Batch handlers: no later one is started where an earlier one ended the transaction",
         file: "inbox/src/run.rs",
-        takes_out: "prove(unit, earlier).await?;
+        takes_out: "prove(unit, earlier, deadline).await?;
         }
         let its",
         puts_in: "let _ = earlier;
@@ -258,5 +258,33 @@ pub(super) const MUTATIONS: &[Mutation] = &[
         noticed_by: of_the_suite(
             "a_later_batch_handler_is_not_started_where_an_earlier_one_ended_the_transaction",
         ),
+    },
+    Mutation {
+        safeguard: "Batches: nobody goes back to a mark without an answer",
+        file: TRANSACTION,
+        takes_out: "Err(_) => Err(Doubt::Unmarked),",
+        puts_in: "Err(_) => Err(Doubt::None),",
+        noticed_by: of_the_suite("a_mark_without_an_answer_is_never_gone_back_to"),
+    },
+    Mutation {
+        safeguard: "Batches: a proof between handlers is waited for no longer than the deadline",
+        file: "inbox/src/run.rs",
+        takes_out: "timeout_at(deadline.into(), unit.probe()).await;",
+        puts_in: "Ok::<_, tokio::time::error::Elapsed>((deadline, timeout_at::<std::future::Ready<()>>, unit.probe().await).2);",
+        noticed_by: of_the_suite("a_proof_between_handlers_without_an_answer_is_bounded"),
+    },
+    Mutation {
+        safeguard: "Batches: handlers that go on hanging end a batch",
+        file: BATCH,
+        takes_out: "const TIMEOUTS: u32 = 2;",
+        puts_in: "const TIMEOUTS: u32 = 2_000;",
+        noticed_by: of_the_suite("two_handlers_that_hang_end_a_batch"),
+    },
+    Mutation {
+        safeguard: "Batches: without a connection no further message is tried",
+        file: BATCH,
+        takes_out: "DispatchErrorKind::Store if !error.counts_attempt() =>",
+        puts_in: "DispatchErrorKind::Store if false =>",
+        noticed_by: of_the_suite("a_batch_that_finds_no_connection_apart_tries_no_further"),
     },
 ];

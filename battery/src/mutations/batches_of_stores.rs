@@ -16,8 +16,8 @@ pub(super) const MUTATIONS: &[Mutation] = &[
     Mutation {
         safeguard: "PostgreSQL, batches: a claim never waits for a twin in the database",
         file: POSTGRES,
-        takes_out: "CASE WHEN lane.got THEN pg_try_advisory_xact_lock({schema}.lock_key($1, message_id))",
-        puts_in: "CASE WHEN lane.got THEN true",
+        takes_out: "CASE WHEN opening.got THEN pg_try_advisory_xact_lock({schema}.lock_key($1, message_id))",
+        puts_in: "CASE WHEN opening.got THEN true",
         noticed_by: of_the_suite_on_postgres(
             "a_twin_in_flight_is_told_at_once_and_the_others_are_processed",
         ),
@@ -48,8 +48,8 @@ pub(super) const MUTATIONS: &[Mutation] = &[
     Mutation {
         safeguard: "PostgreSQL, batches: nor does a claim of a further part",
         file: POSTGRES,
-        takes_out: "pg_try_advisory_xact_lock({schema}.lock_key($1, message_id)) AS got FROM {GIVEN}",
-        puts_in: "true AS got FROM {GIVEN}",
+        takes_out: "CASE WHEN opening.got THEN pg_try_advisory_xact_lock({schema}.lock_key($1, message_id))",
+        puts_in: "CASE WHEN opening.got THEN true",
         noticed_by: of_the_suite_on_postgres(
             "a_twin_in_flight_is_told_at_once_where_a_poison_parts_the_batch",
         ),
@@ -74,6 +74,49 @@ pub(super) const MUTATIONS: &[Mutation] = &[
         takes_out: "THEN $10::text ELSE",
         puts_in: "THEN current_setting('statement_timeout') ELSE",
         noticed_by: of_postgres("a_statement_timeout_bounds_what_a_handler_leaves_behind"),
+    },
+    Mutation {
+        safeguard: "PostgreSQL, batches: one of the rows refuses a handler's COMMIT",
+        file: "inbox-postgres/migrations/0001_messages.sql",
+        takes_out: "set_config('inbox.refusal', 'due', true) = 'due'",
+        puts_in: "set_config('inbox.refusal', 'due', true) = ''",
+        noticed_by: of_postgres(
+            "a_handlers_commit_is_refused_also_after_an_undone_part_and_after_a_batch",
+        ),
+    },
+    Mutation {
+        safeguard: "PostgreSQL, batches: the row of another transaction is no sign of a COMMIT",
+        file: POSTGRES,
+        takes_out: " AND processed_at = $3 LIMIT 1",
+        puts_in: " AND $3::timestamptz IS NOT NULL LIMIT 1",
+        noticed_by: of_postgres(
+            "who_lost_its_claim_by_anothers_rollback_is_not_told_that_it_escaped",
+        ),
+    },
+    Mutation {
+        safeguard: "PostgreSQL, batches: one without a statement for long asks how it stands",
+        file: "inbox-postgres/src/unit.rs",
+        takes_out: "|| self.proven.elapsed() > IDLE",
+        puts_in: "|| self.proven.elapsed() > IDLE * 100",
+        noticed_by: of_postgres(
+            "a_batch_that_has_no_statement_for_long_asks_how_its_transaction_stands",
+        ),
+    },
+    Mutation {
+        safeguard: "PostgreSQL, batches: through a pooler each message is proven",
+        file: "inbox-postgres/src/unit.rs",
+        takes_out: "!many.has_the_session() ||",
+        puts_in: "false ||",
+        noticed_by: of_postgres(
+            "through_a_pooler_each_message_of_a_batch_is_proven_and_no_session_is_changed",
+        ),
+    },
+    Mutation {
+        safeguard: "PostgreSQL: who skips a message locks it as a claim does",
+        file: "inbox-postgres/migrations/0002_transports.sql",
+        takes_out: "PERFORM pg_advisory_xact_lock({schema}.lock_key(skip.consumer, skip.message_id));",
+        puts_in: "PERFORM 1;",
+        noticed_by: of_postgres("a_skip_that_is_not_committed_holds_up_nobody_but_its_message"),
     },
     Mutation {
         safeguard: "SQLite, batches: the transaction is proven ours after each message",

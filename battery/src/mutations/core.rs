@@ -165,7 +165,7 @@ pub(super) const MUTATIONS: &[Mutation] = &[
     Mutation {
         safeguard: "no handler is started where an earlier one ended or aborted the transaction",
         file: RUN,
-        takes_out: "prove(unit, earlier).await?;\n        }\n        let delivery = delivery(unit, handler, context);\n        let start = |delivery| match handler.call {\n            Call::Each(call) => call(event",
+        takes_out: "prove(unit, earlier, context.deadline).await?;\n        }\n        let delivery = delivery(unit, handler, context);\n        let start = |delivery| match handler.call {\n            Call::Each(call) => call(event",
         puts_in: "let _ = earlier;\n        }\n        let delivery = delivery(unit, handler, context);\n        let start = |delivery| match handler.call {\n            Call::Each(call) => call(event",
         noticed_by: of_the_suite(
             "a_later_handler_is_not_started_where_an_earlier_one_ended_the_transaction",
