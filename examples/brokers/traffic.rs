@@ -4,8 +4,8 @@ use std::io::Write as _;
 
 use inbox::IntegrationEvent as _;
 
-use crate::OrderPlaced;
 use crate::broker::Broker;
+use crate::service::OrderPlaced;
 
 /// Every fourth order is published twice, as by a producer whose confirmation was lost.
 const ORDERS: i64 = 20;
