@@ -4,7 +4,7 @@
 //!
 //! Each bench is a file: it makes its [`contender`]s for each case and lets [`rounds`] compare them.
 //! [`bed`] has the throwaway server, [`message`] what is applied, [`single`], [`together`] and
-//! [`by_hand`] who applies it one by one and in batches.
+//! [`by_hand`] who applies it one by one and in batches; [`transports`] reads it from brokers.
 
 mod batch;
 mod bed;
@@ -20,6 +20,7 @@ mod report;
 mod rounds;
 mod single;
 mod together;
+mod transports;
 
 use clap::{Parser, ValueEnum};
 
@@ -31,6 +32,8 @@ enum Bench {
     Batch,
     /// Redeliveries only, one by one and in batches.
     Duplicates,
+    /// From NATS JetStream and RabbitMQ through the inbox.
+    Transports,
     /// What the core takes on a store that does nothing.
     Core,
 }
@@ -60,6 +63,7 @@ async fn main() -> anyhow::Result<()> {
         Bench::Dispatch => dispatch::run(arguments.quick).await?,
         Bench::Batch => batch::run(arguments.quick).await?,
         Bench::Duplicates => duplicates::run(arguments.quick).await?,
+        Bench::Transports => transports::run(arguments.quick).await?,
         Bench::Core => core::run(arguments.quick).await?,
     };
     report::show(&results, arguments.json)

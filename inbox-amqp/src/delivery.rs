@@ -34,6 +34,10 @@ impl Settle for AmqpDelivery {
         if after.is_zero() {
             return give_back(&self.message.acker).await;
         }
+        if !self.message.acker.usable() {
+            // The broker delivers it again by itself, beside the copy in a retry queue.
+            return heard(Ok(false));
+        }
         let properties = headers::of_retry(&self.message, delivery_number(&self.message));
         match self.publisher.retry(&self.message, properties, after).await {
             Ok(()) => self.ack().await,
@@ -47,7 +51,10 @@ impl Settle for AmqpDelivery {
     async fn dead_letter(&self, letter: &DeadLetter) -> Result<(), BrokerError> {
         let properties = headers::of_letter(&self.message, letter);
         self.publisher.put_away(&self.message, properties).await?;
-        self.ack().await
+        if let Err(error) = self.ack().await {
+            tracing::warn!("a dead letter is put away, and its message not acknowledged: {error}");
+        }
+        Ok(()) // else it would be put away again and again
     }
 }
 

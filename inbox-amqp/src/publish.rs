@@ -1,6 +1,5 @@
 //! [`Publisher`]: retries and dead letters, published and confirmed.
 
-use std::collections::HashSet;
 use std::time::Duration;
 
 use inbox::BrokerError;
@@ -12,7 +11,7 @@ use tokio::sync::Mutex;
 use tokio::time::timeout;
 
 use crate::address::Address;
-use crate::topology::{Names, short, whole_seconds};
+use crate::topology::{Names, is_there, short, whole_seconds};
 
 /// How long it takes at most; shorter than the core waits for a settlement.
 const PATIENCE: Duration = Duration::from_secs(8);
@@ -32,10 +31,8 @@ pub(crate) struct Publisher {
 /// What ends with the first failure.
 #[derive(Debug)]
 pub(crate) struct Open {
-    _connection: Connection,
+    connection: Connection,
     channel: Channel,
-    /// The retry queues that are known to be there.
-    declared: HashSet<u32>,
 }
 
 impl Publisher {
@@ -47,12 +44,8 @@ impl Publisher {
         after: Duration,
     ) -> Result<(), BrokerError> {
         let retries = self.names.retries_after(whole_seconds(after));
-        let seconds = whole_seconds(after);
         let publish = self.with_open(async |open: &mut Open| {
-            if !open.declared.contains(&seconds) {
-                retries.declare(&open.channel).await?;
-                open.declared.insert(seconds);
-            }
+            retries.declare(&open.channel).await?;
             open.publish(&retries.name, properties, &message.data).await
         });
         timeout(PATIENCE, publish).await.unwrap_or_else(|_| Err(silent()))
@@ -66,6 +59,10 @@ impl Publisher {
     ) -> Result<(), BrokerError> {
         let queue = &self.names.dead_letters;
         let publish = self.with_open(async |open: &mut Open| {
+            // What nobody takes comes back, and the client would print the message.
+            if !is_there(&open.connection, queue).await? {
+                return Err(format!("there is no queue `{queue}`").into());
+            }
             open.publish(queue, properties, &message.data).await
         });
         timeout(PATIENCE, publish).await.unwrap_or_else(|_| Err(silent()))
@@ -90,7 +87,7 @@ impl Publisher {
         let connection = self.address.connect(&self.connection_name).await?;
         let channel = connection.create_channel().await?;
         channel.confirm_select(ConfirmSelectOptions::default()).await?;
-        Ok(Open { _connection: connection, channel, declared: HashSet::new() })
+        Ok(Open { connection, channel })
     }
 }
 

@@ -87,7 +87,10 @@ impl Settle for NatsDelivery {
         let Ways { jetstream, dead_letters, .. } = &*self.ways;
         let (subject, payload) = (dead_letters.clone(), self.message.payload.clone());
         jetstream.publish_with_headers(subject, self.headers_of(letter), payload).await?.await?;
-        self.answer(AckKind::Term).await
+        if let Err(error) = self.answer(AckKind::Term).await {
+            tracing::warn!("a dead letter is put away, and its message not settled: {error}");
+        }
+        Ok(()) // else it would be put away again and again
     }
 
     async fn keep(&self) -> Result<(), BrokerError> {

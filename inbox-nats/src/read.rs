@@ -98,13 +98,17 @@ fn unread(message: &Message) -> Envelope {
     headers(message).fold(envelope, |envelope, (name, value)| envelope.with_header(name, value))
 }
 
-/// All headers, in lower case.
+/// All headers, in lower case and in the order of their names: the client keeps them in a map that has
+/// another order each time.
 fn headers(message: &Message) -> impl Iterator<Item = (String, &str)> {
     let all = message.headers.iter().flat_map(|headers| headers.iter());
-    all.flat_map(|(name, values)| {
+    let all = all.flat_map(|(name, values)| {
         let name: &str = name.as_ref();
         values.iter().map(move |value| (name.to_ascii_lowercase(), value.as_str()))
-    })
+    });
+    let mut all: Vec<_> = all.collect();
+    all.sort_by(|(a, _), (b, _)| a.cmp(b)); // stable: several values of one name keep their order
+    all.into_iter()
 }
 
 fn header(message: &Message, name: &str) -> Option<String> {

@@ -102,6 +102,10 @@ impl Statements {
 /// Opens a transaction in which nothing is set.
 pub(crate) const BEGIN: &str = "BEGIN";
 
+/// The same, for what has to be durable when it is answered, whatever the session is content with.
+pub(crate) const BEGIN_DURABLY: &str = "BEGIN; SELECT set_config('synchronous_commit', 'on', true) \
+                                        WHERE current_setting('synchronous_commit') = 'off'";
+
 /// Ends such a one.
 pub(crate) const ROLLBACK_AND_CHAIN: &str = "ROLLBACK AND CHAIN";
 

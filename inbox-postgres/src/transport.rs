@@ -30,7 +30,7 @@ impl PgInboxStore {
     ) -> Result<T, StoreError> {
         let failed = |error| store_error(doing, error);
         let connection = self.pool().acquire().await.map_err(failed)?;
-        let mut lease = Lease::open(connection, sql::BEGIN).await?;
+        let mut lease = Lease::open(connection, sql::BEGIN_DURABLY).await?;
         let answer = run(lease.connection()).await.map_err(failed)?;
         lease.end(sql::COMMIT_AND_CHAIN, &mut Slot::passing()).await?;
         Ok(answer)

@@ -15,8 +15,9 @@ use crate::store::{Fault, StoreError};
 /// A message that was put away instead of processed, whole, with the reason.
 #[derive(Clone, Debug)]
 pub struct DeadLetter {
-    /// What it is known by within its consumer: the message's id, and for a message without a valid one
-    /// an id made from all that it has. Put away again, it is the same letter.
+    /// What it is known by within its consumer, made from the message's id, event type, source and
+    /// payload; for a message without a valid id from all that it has. Put away again, it is the same
+    /// letter, and another message under its id is another one.
     pub key: Uuid,
     /// The consumer that could not process it.
     pub consumer: String,
@@ -93,14 +94,22 @@ pub trait DeadLetters: Send + Sync + 'static {
     ) -> impl Future<Output = Result<bool, StoreError>> + Send;
 }
 
-/// What a message without a valid id is known by: pinned, so that it is one letter however often it is
-/// delivered.
+/// What a letter is known by: pinned, so that a message is one letter however often it is delivered. Two
+/// messages under one id are two.
 const NAMESPACE: Uuid = Uuid::from_u128(0x8d3c_51f7_66c2_5d0e_9a4b_1f0c_27d8_90ab);
 
 impl DeadLetter {
     pub(crate) fn key_of(message_id: Option<MessageId>, envelope: &Envelope) -> Uuid {
         match message_id {
-            Some(id) => id.as_uuid(),
+            Some(id) => {
+                let mut all = id.as_uuid().as_bytes().to_vec();
+                for text in [envelope.event_type(), envelope.source().unwrap_or_default()] {
+                    all.extend((text.len() as u64).to_be_bytes());
+                    all.extend(text.as_bytes());
+                }
+                all.extend(envelope.payload());
+                Uuid::new_v5(&NAMESPACE, &all)
+            }
             None => {
                 let metadata = metadata_of(envelope, None);
                 let mut all = (metadata.len() as u64).to_be_bytes().to_vec();
@@ -243,6 +252,21 @@ mod tests {
             key(&message("a").with_delivery_attempt(2))
         );
         assert_ne!(key(&message("a")), key(&message("b")));
+    }
+
+    #[test]
+    fn two_messages_under_one_id_are_two_letters() {
+        let id = MessageId::from_uuid(Uuid::from_u128(7)).unwrap();
+        let key = |event_type: &str, source: &str, payload: &str| {
+            let envelope = Envelope::new(id, event_type, payload).with_source(source);
+            DeadLetter::key_of(Some(id), &envelope.with_delivery_attempt(3))
+        };
+        assert_eq!(key("t", "s", "a"), key("t", "s", "a"));
+        for other in
+            [key("t", "s", "b"), key("u", "s", "a"), key("t", "r", "a"), key("ts", "", "a")]
+        {
+            assert_ne!(other, key("t", "s", "a"));
+        }
     }
 
     #[test]

@@ -15,17 +15,19 @@ use crate::store::{InboxStore, StoreError};
 
 impl<S: InboxStore + Attempts + DeadLetters> Consumer<S> {
     /// Dispatches a dead letter of the store's table like any other message, so that what was processed
-    /// meanwhile is skipped, and discards the letter when that is `Ok`.
+    /// meanwhile is skipped, and discards the letter when that is `Ok`; not when it is
+    /// [`Ignored`](Outcome::Ignored), for want of a handler here.
     ///
     /// # Errors
-    /// There is no such letter; the store failed; or the message failed again, and the letter stays,
-    /// with the new error and one attempt more.
+    /// There is no such letter; the store failed; or the message failed again, and the letter stays: with
+    /// the new error and one attempt more, or as it was where the message had no chance.
     pub async fn replay(&self, key: Uuid) -> Result<Outcome, ReplayError> {
         let store = self.store();
         let stored = store.dead_letter(self.name(), key).await.map_err(ReplayError::Store)?;
         let Some(stored) = stored else { return Err(ReplayError::NotFound) };
         let letter = stored.letter;
         match self.dispatch(&letter.envelope).await {
+            Ok(Outcome::Ignored) => Ok(Outcome::Ignored), // nobody here has a handler for it
             Ok(outcome) => {
                 if let Some(id) = letter.message_id {
                     store.forget(self.name(), id).await.map_err(ReplayError::Store)?;
@@ -33,8 +35,10 @@ impl<S: InboxStore + Attempts + DeadLetters> Consumer<S> {
                 store.discard(self.name(), key).await.map_err(ReplayError::Store)?;
                 Ok(outcome)
             }
+            // It had no chance, so nothing new is known of it.
+            Err(error) if !error.counts_attempt() => Err(ReplayError::Dispatch(error)),
             Err(error) => {
-                let attempts = letter.attempts.saturating_add(u32::from(error.counts_attempt()));
+                let attempts = letter.attempts.saturating_add(1);
                 let reason = match error.is_permanent() {
                     true => DeadLetterReason::Permanent,
                     false => DeadLetterReason::AttemptsExhausted,

@@ -85,9 +85,9 @@ pub(super) const MUTATIONS: &[Mutation] = &[
     Mutation {
         safeguard: "Subscriptions: a later try is counted before it begins",
         file: TRY_APART,
-        takes_out: "let begun = match self.begin(message_id).await {",
-        puts_in: "let begun = self.consumer.store().begun(self.consumer.name(), message_id).await;
-        let begun = match begun {",
+        takes_out: "Ok((self.begin(message_id).await?, running))",
+        puts_in: "let begun = self.consumer.store().begun(self.consumer.name(), message_id);
+        Ok((begun.await?, running))",
         noticed_by: of_the_transports(
             "p5_a_message_that_kills_the_process_is_put_away_and_those_beside_it_are_not",
         ),
@@ -131,7 +131,7 @@ pub(super) const MUTATIONS: &[Mutation] = &[
     Mutation {
         safeguard: "Subscriptions: the tries of a message that was put away are forgotten",
         file: "inbox/src/subscription/put_away.rs",
-        takes_out: "if let Some(message_id) = letter.message_id {",
+        takes_out: "if let (Some(message_id), true) = (letter.message_id, acknowledged) {",
         puts_in: "if let (Some(message_id), false) = (letter.message_id, true) {",
         noticed_by: of_the_transports(
             "p1_a_message_that_keeps_failing_is_put_away_after_its_attempts",

@@ -69,6 +69,13 @@ impl<S: InboxStore + Attempts + DeadLetters> Consumer<S> {
     }
 }
 
+/// However it ends: a panic of the transport's included.
+impl<B> Drop for Intake<B> {
+    fn drop(&mut self) {
+        self.shared.health.set_connected(false);
+    }
+}
+
 impl<B: Settle> Intake<B> {
     /// Waits until messages may be fetched, and answers how many; `None` when the subscription is to end.
     pub async fn room(&self) -> Option<usize> {

@@ -53,10 +53,12 @@ impl<S: InboxStore + Attempts + DeadLetters, B: Settle> Worker<S, B> {
             return self.shared.hold(waiting, AGAIN);
         }
         telemetry::put_away(&letter);
-        if self.shared.options.dead_letters == DeadLettersTo::Store {
-            self.told(waiting.item.broker.ack()).await;
-        }
-        if let Some(message_id) = letter.message_id {
+        let acknowledged = match self.shared.options.dead_letters {
+            DeadLettersTo::Store => self.told(waiting.item.broker.ack()).await,
+            DeadLettersTo::Broker => true,
+        };
+        // Delivered again and not known, one that takes the process along would do so as often again.
+        if let (Some(message_id), true) = (letter.message_id, acknowledged) {
             self.forget(message_id).await;
         }
         self.shared.done(&waiting);

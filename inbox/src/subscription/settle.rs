@@ -72,9 +72,13 @@ impl<S: InboxStore + Attempts + DeadLetters, B: Settle> Worker<S, B> {
         }
     }
 
-    /// The subscription ends, and the message would have to wait.
+    /// The subscription ends, and the message would have to wait. One of a lane is given back at once:
+    /// while it waited at the broker, those behind it would overtake it.
     pub(super) async fn give_back(&self, waiting: Waiting<Entry<B>>) {
-        let left = waiting.not_before.map_or(Duration::ZERO, |at| at - Instant::now());
+        let left = match (&waiting.lane, waiting.not_before) {
+            (None, Some(at)) => at - Instant::now(),
+            _ => Duration::ZERO,
+        };
         self.told(waiting.item.broker.retry(left)).await;
         self.shared.done(&waiting);
     }
@@ -84,11 +88,13 @@ impl<S: InboxStore + Attempts + DeadLetters, B: Settle> Worker<S, B> {
         self.note(stored_in_time(forget).await);
     }
 
-    /// A settlement that is lost costs a redelivery.
-    pub(super) async fn told(&self, told: impl Future<Output = Result<(), BrokerError>>) {
-        if let Err(error) = in_time(told).await {
-            telemetry::settlement_failed(self.consumer.name(), &*error);
+    /// A settlement that is lost costs a redelivery. Whether it was told.
+    pub(super) async fn told(&self, told: impl Future<Output = Result<(), BrokerError>>) -> bool {
+        let told = in_time(told).await;
+        if let Err(error) = &told {
+            telemetry::settlement_failed(self.consumer.name(), &**error);
         }
+        told.is_ok()
     }
 }
 

@@ -5,7 +5,7 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::Notify;
+use tokio::sync::{Notify, RwLock};
 use tokio::time::{Instant, timeout_at};
 
 use super::Incoming;
@@ -26,6 +26,8 @@ pub(super) struct Shared<B> {
     /// Something was settled.
     pub(super) room: Notify,
     pub(super) health: Health,
+    /// Held by whoever has handlers running; for writing by who must be the only one.
+    pub(super) running: RwLock<()>,
 }
 
 #[derive(Debug)]
@@ -57,7 +59,7 @@ impl<B> Shared<B> {
             is_closing: false,
         };
         let (work, room) = (Notify::new(), Notify::new());
-        Self { options, state: Mutex::new(state), work, room, health }
+        Self { options, state: Mutex::new(state), work, room, health, running: RwLock::new(()) }
     }
 
     pub(super) fn take_in(&self, incoming: Incoming<B>) {

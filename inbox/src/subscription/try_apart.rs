@@ -3,6 +3,8 @@
 
 use std::time::Duration;
 
+use tokio::sync::{RwLockReadGuard, RwLockWriteGuard};
+
 use super::Settle;
 use super::queue::Waiting;
 use super::settle::stored_in_time;
@@ -23,6 +25,13 @@ const NEVER_ANSWERED: &str = "it was begun as often as the policy allows, and ea
 /// How long a message is held whose count cannot be written: the database cannot be reached.
 const NO_COUNT: Duration = Duration::from_millis(500);
 
+/// That handlers run, until it is dropped.
+#[expect(dead_code, reason = "held, not read")]
+enum Running<'a> {
+    BesideOthers(RwLockReadGuard<'a, ()>),
+    Alone(RwLockWriteGuard<'a, ()>),
+}
+
 impl<S: InboxStore + Attempts + DeadLetters, B: Settle> Worker<S, B> {
     pub(super) async fn try_apart(
         &self,
@@ -41,14 +50,15 @@ impl<S: InboxStore + Attempts + DeadLetters, B: Settle> Worker<S, B> {
             let answer = worker.dispatch_entered(&entry.envelope).await;
             return self.settle(waiting, None, answer, 1).await;
         };
-        let begun = match self.begin(message_id).await {
+        let limit = self.shared.options.retries.limit();
+        let (begun, _running) = match self.begin_in_its_turn(message_id, limit).await {
             Ok(begun) => begun,
             Err(error) => {
                 telemetry::attempts_failed(self.consumer.name(), &error);
                 return self.shared.hold(waiting, NO_COUNT);
             }
         };
-        if self.shared.options.retries.limit().is_some_and(|limit| begun > limit) {
+        if limit.is_some_and(|limit| begun > limit) {
             let error = NEVER_ANSWERED.to_owned();
             let reason = DeadLetterReason::NeverAnswered;
             let letter = self.letter(entry, Some(message_id), (reason, error, begun - 1));
@@ -62,6 +72,29 @@ impl<S: InboxStore + Attempts + DeadLetters, B: Settle> Worker<S, B> {
         }
         let attempts = begun.saturating_sub(u32::from(had_no_chance));
         self.settle(waiting, Some(message_id), answer, attempts).await;
+    }
+
+    /// The last try that the policy allows runs while no other handler of the process does: who was only
+    /// beside a message that takes the process along is not put away for it.
+    async fn begin_in_its_turn(
+        &self,
+        message_id: MessageId,
+        limit: Option<u32>,
+    ) -> Result<(u32, Running<'_>), StoreError> {
+        let begun = match limit {
+            Some(_) => self.consumer.store().begun(self.consumer.name(), message_id),
+            None => return Ok((self.begin(message_id).await?, self.beside_others().await)),
+        };
+        let is_the_last = limit <= Some(stored_in_time(begun).await?.saturating_add(1));
+        let running = match is_the_last {
+            true => Running::Alone(self.shared.running.write().await),
+            false => self.beside_others().await,
+        };
+        Ok((self.begin(message_id).await?, running))
+    }
+
+    async fn beside_others(&self) -> Running<'_> {
+        Running::BesideOthers(self.shared.running.read().await)
     }
 
     pub(super) async fn begin(&self, message_id: MessageId) -> Result<u32, StoreError> {

@@ -44,10 +44,12 @@ impl<S: InboxStore + Attempts + DeadLetters, B: Settle> Worker<S, B> {
     ) {
         let envelopes: Vec<Envelope> =
             all.iter_mut().map(|waiting| waiting.item.take_envelope()).collect();
+        let running = self.shared.running.read().await;
         let answers: Vec<Result<Outcome, DispatchError>> = match envelopes.as_slice() {
             [one] => vec![worker.dispatch_entered(one).await],
             many => worker.dispatch_batch_entered(many).await,
         };
+        drop(running);
         let settled =
             all.into_iter().zip(envelopes).zip(answers).map(|((mut waiting, envelope), answer)| {
                 waiting.item.envelope = envelope;

@@ -176,9 +176,13 @@ async fn what_is_held_at_the_end_is_given_back_with_what_follows_it() {
     let drained = tokio::time::timeout(Duration::from_secs(30), intake.drain()).await;
     assert!(drained.is_ok(), "it waits for what is held");
     let retries = |adapter: &Adapter| adapter.0.retries.lock().unwrap().clone();
-    let [after] = retries(&adapters[0]).try_into().unwrap();
-    assert!(after > hour / 3 && after <= hour, "{after:?}");
-    assert_eq!(retries(&adapters[1]), [Duration::ZERO]);
+    for adapter in &adapters {
+        assert_eq!(
+            retries(adapter),
+            [Duration::ZERO],
+            "who waits at the broker is overtaken there"
+        );
+    }
     assert_eq!(line.starts_of(&messages[1]), 0, "it has overtaken the first");
 }
 

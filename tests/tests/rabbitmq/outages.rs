@@ -55,6 +55,25 @@ async fn a_stop_does_not_wait_for_a_broker_that_is_away() {
     line.assert_each_once(&[message]).await;
 }
 
+/// Its channel is gone, so it cannot be acknowledged, now or ever: it is put away once, delivered again, and
+/// put away once more.
+#[tokio::test]
+async fn a_dead_letter_whose_message_cannot_be_acknowledged_is_not_put_away_again_and_again() {
+    let (_server, line) = on_a_broker_of_its_own("consumer_timeout = 2000").await;
+    let message = line.publish(End::Wait(Box::new(End::Permanent))).await;
+    let running = line.subscribe(Here::options().batch(1)).await;
+    line.bench.probe.arrived().await;
+    let health = running.health();
+    line.until("the broker has closed the channel", async || !health.now().connected).await;
+    line.bench.probe.open();
+    line.bench.probe.open(); // for its next delivery
+    line.until("nothing is held here", async || health.now().unsettled == 0).await;
+    line.settled().await;
+    running.stop().await;
+    let letters = line.letters(2).await;
+    assert!(letters.iter().all(|letter| letter.payload == message.payload()));
+}
+
 #[tokio::test]
 async fn a_message_that_takes_longer_than_the_broker_waits_is_applied_once() {
     let (_server, line) = on_a_broker_of_its_own("consumer_timeout = 2000").await;
