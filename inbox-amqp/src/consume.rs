@@ -1,5 +1,6 @@
 //! [`Carrier`]: consumes from the queue and hands in, through lost connections, until it is stopped.
 
+use std::fmt;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,11 +14,11 @@ use lapin::types::FieldTable;
 use lapin::{Channel, Connection, Consumer};
 use tokio::time::{sleep, timeout};
 
-use crate::address::Address;
 use crate::delivery::AmqpDelivery;
 use crate::publish::Publisher;
-use crate::read::Reading;
-use crate::topology::{Declaration, short};
+use crate::subscription::AmqpSubscription;
+use crate::topology::short;
+use crate::{address, read};
 
 /// The first and the longest pause before it connects anew.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(15));
@@ -30,15 +31,9 @@ const PARTING: Duration = Duration::from_secs(5);
 
 /// A subscription's task.
 pub(crate) struct Carrier {
-    pub(crate) address: Address,
-    pub(crate) connection_name: String,
-    pub(crate) queue: String,
-    /// What is declared where it is missing.
-    pub(crate) declarations: Vec<Declaration>,
-    /// How many messages may be delivered and unsettled.
-    pub(crate) prefetch: u16,
-    pub(crate) reading: Reading,
+    pub(crate) subscription: AmqpSubscription,
     pub(crate) publisher: Arc<Publisher>,
+    pub(crate) connection_name: String,
 }
 
 /// A connection that consumes.
@@ -51,44 +46,43 @@ pub(crate) struct Link {
 impl Carrier {
     /// Consumes until the subscription is to end, and finishes what was delivered.
     pub(crate) async fn run(self, first: Link, intake: Intake<AmqpDelivery>) {
-        let mut link = first;
-        let kept = loop {
+        let mut link = Some(first);
+        while let Some(open) = &mut link {
             intake.health().set_connected(true);
-            let lost = self.carry(&mut link, &intake).await;
+            let lost = self.carry(open, &intake).await;
             intake.health().set_connected(false);
-            let Some(problem) = lost else { break Some(link) };
-            tracing::warn!(
-                queue = self.queue,
-                "no messages are delivered: {problem}; connecting anew"
-            );
-            match self.connect_anew(&intake).await {
-                Some(anew) => link = anew,
-                None => break None,
-            }
-        };
+            let Some(problem) = lost else { break };
+            self.warn(format_args!("no messages are delivered: {problem}; connecting anew"));
+            link = self.connect_anew(&intake).await;
+        }
         intake.drain().await;
-        if let Some(link) = kept {
+        if let Some(link) = link {
             let _ = timeout(PARTING, link.connection.close(200, "done".into())).await;
         }
     }
 
     /// Opens a connection and begins to consume.
     pub(crate) async fn connect(&self) -> Result<Link, BrokerError> {
-        let connection = self.address.connect(&self.connection_name).await?;
-        let consuming = async {
-            for declaration in &self.declarations {
-                declaration.ensure(&connection).await?;
-            }
-            let channel = connection.create_channel().await?;
-            channel.basic_qos(self.prefetch, BasicQosOptions::default()).await?;
-            let (options, none) = (BasicConsumeOptions::default(), FieldTable::default());
-            let consumer = channel.basic_consume(short(&self.queue), "".into(), options, none);
-            let consumer = consumer.await?;
-            Ok::<_, lapin::Error>((channel, consumer))
-        };
-        let consuming = timeout(PARTING * 4, consuming).await;
+        let address = &self.publisher.address;
+        let connection = address::connect(address, &self.connection_name).await?;
+        let consuming = timeout(PARTING * 4, self.consume(&connection)).await;
         let (channel, consumer) = consuming.map_err(|_| "the broker does not answer")??;
         Ok(Link { connection, channel, consumer })
+    }
+
+    async fn consume(&self, connection: &Connection) -> Result<(Channel, Consumer), lapin::Error> {
+        for declaration in self.subscription.declarations() {
+            declaration.ensure(connection).await?;
+        }
+        let channel = connection.create_channel().await?;
+        // As many as may be unsettled.
+        let most = self.subscription.options.most_unsettled();
+        let prefetch = u16::try_from(most).unwrap_or(u16::MAX);
+        channel.basic_qos(prefetch, BasicQosOptions::default()).await?;
+        let (options, none) = (BasicConsumeOptions::default(), FieldTable::default());
+        let queue = short(&self.subscription.queue);
+        let consumer = channel.basic_consume(queue, "".into(), options, none).await?;
+        Ok((channel, consumer))
     }
 
     /// For as long as it takes; `None` when the subscription is to end.
@@ -103,7 +97,7 @@ impl Carrier {
             match select(pin!(connecting), pin!(intake.stopping())).await {
                 Either::Left((Ok(link), _)) => return Some(link),
                 Either::Left((Err(problem), _)) => {
-                    tracing::warn!(queue = self.queue, "cannot consume: {problem}; trying again");
+                    self.warn(format_args!("cannot consume: {problem}; trying again"));
                 }
                 Either::Right(_) => return None,
             }
@@ -130,10 +124,7 @@ impl Carrier {
         let cancelled =
             link.channel.basic_cancel(link.consumer.tag(), BasicCancelOptions::default());
         if !matches!(timeout(PARTING, cancelled).await, Ok(Ok(()))) {
-            tracing::warn!(
-                queue = self.queue,
-                "the broker did not confirm the end of the consumer"
-            );
+            self.warn(format_args!("the broker did not confirm the end of the consumer"));
         }
         while let Some(Some(Ok(message))) = link.consumer.next().now_or_never() {
             self.take(message, intake);
@@ -142,12 +133,13 @@ impl Carrier {
     }
 
     fn take(&self, message: Delivery, intake: &Intake<AmqpDelivery>) {
-        let (envelope, problem) = self.reading.read(&message);
-        let delivery = AmqpDelivery { message, publisher: Arc::clone(&self.publisher) };
-        intake.hand_in(match problem {
-            None => Incoming::new(envelope, delivery),
-            Some(problem) => Incoming::unusable(envelope, problem, delivery),
-        });
+        let (envelope, unusable) = read::read(&message, self.subscription.source.as_deref());
+        let broker = AmqpDelivery { message, publisher: Arc::clone(&self.publisher) };
+        intake.hand_in(Incoming { envelope, unusable, broker });
+    }
+
+    fn warn(&self, what: fmt::Arguments<'_>) {
+        tracing::warn!(queue = self.subscription.queue, "{what}");
     }
 }
 

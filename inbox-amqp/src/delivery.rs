@@ -9,15 +9,12 @@ use lapin::message::Delivery;
 use lapin::options::{BasicAckOptions, BasicNackOptions};
 use tokio::time::sleep;
 
-use crate::headers;
 use crate::publish::Publisher;
-use crate::read::delivery_number;
 
 /// How long a message is kept at most that could not be published to a retry queue.
 const LONGEST_KEPT: Duration = Duration::from_secs(60);
 
 /// A message on its way through the inbox.
-#[derive(Debug)]
 pub(crate) struct AmqpDelivery {
     pub(crate) message: Delivery,
     pub(crate) publisher: Arc<Publisher>,
@@ -38,8 +35,7 @@ impl Settle for AmqpDelivery {
             // The broker delivers it again by itself, beside the copy in a retry queue.
             return heard(Ok(false));
         }
-        let properties = headers::of_retry(&self.message, delivery_number(&self.message));
-        match self.publisher.retry(&self.message, properties, after).await {
+        match self.publisher.retry(&self.message, after).await {
             Ok(()) => self.ack().await,
             Err(error) => {
                 self.give_back_after(after.min(LONGEST_KEPT));
@@ -49,8 +45,7 @@ impl Settle for AmqpDelivery {
     }
 
     async fn dead_letter(&self, letter: &DeadLetter) -> Result<(), BrokerError> {
-        let properties = headers::of_letter(&self.message, letter);
-        self.publisher.put_away(&self.message, properties).await?;
+        self.publisher.put_away(&self.message, letter).await?;
         if let Err(error) = self.ack().await {
             tracing::warn!("a dead letter is put away, and its message not acknowledged: {error}");
         }
@@ -76,8 +71,5 @@ async fn give_back(acker: &Acker) -> Result<(), BrokerError> {
 
 /// The client answers `false` where there is no channel any more to say it on.
 fn heard(said: lapin::Result<bool>) -> Result<(), BrokerError> {
-    match said? {
-        true => Ok(()),
-        false => Err("the channel on which it was delivered is gone".into()),
-    }
+    said?.then_some(()).ok_or_else(|| "the channel on which it was delivered is gone".into())
 }

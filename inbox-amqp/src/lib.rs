@@ -40,7 +40,6 @@ mod address;
 mod check;
 mod consume;
 mod delivery;
-mod error;
 mod headers;
 mod look;
 mod publish;
@@ -48,7 +47,7 @@ mod read;
 mod subscription;
 mod topology;
 
-pub use error::StartError;
+pub use inbox::{RunningSubscription as RunningAmqpSubscription, StartError};
 /// The client that this crate is written for.
 pub use lapin;
-pub use subscription::{AmqpSubscription, RunningAmqpSubscription};
+pub use subscription::AmqpSubscription;

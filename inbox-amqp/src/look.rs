@@ -2,73 +2,75 @@
 
 use std::collections::BTreeMap;
 
+use lapin::Connection;
 use lapin::options::QueueDeclareOptions;
 use lapin::protocol::AMQPSoftError;
-use lapin::types::{AMQPValue, FieldTable, ShortString};
-use lapin::{Connection, ErrorKind};
+use lapin::types::{AMQPValue, ShortString};
 
 use crate::headers::number;
-use crate::topology::{is_soft, is_there, short, text};
+use crate::topology::{is_there, refusal, short, text};
 
 /// More arguments than any queue has.
 const MOST: usize = 40;
 
 /// A queue that is there.
-#[derive(Clone, Debug)]
 pub(crate) struct Found {
-    pub(crate) durable: bool,
-    pub(crate) auto_delete: bool,
+    /// `durable` and `auto_delete` among them.
     arguments: BTreeMap<ShortString, AMQPValue>,
     /// The broker's answer that could not be understood, so that there may be more arguments.
     pub(crate) not_understood: Option<String>,
 }
 
 impl Found {
-    /// What such queues mostly are.
-    fn guess() -> Self {
-        let arguments = BTreeMap::from([("x-queue-type".into(), text("quorum"))]);
-        Self { durable: true, auto_delete: false, arguments, not_understood: None }
-    }
-
     pub(crate) fn has(&self, argument: &str) -> bool {
         self.arguments.contains_key(argument)
     }
 
-    pub(crate) fn text(&self, argument: &str) -> Option<String> {
-        match self.arguments.get(argument)? {
-            AMQPValue::LongString(text) => Some(text.to_string()),
-            _ => None,
-        }
-    }
-
-    pub(crate) fn number(&self, argument: &str) -> Option<i64> {
-        self.arguments.get(argument).and_then(number)
+    pub(crate) fn is(&self, argument: &str, value: &str) -> bool {
+        self.arguments.get(argument) == Some(&text(value))
     }
 
     pub(crate) fn is_set(&self, argument: &str) -> bool {
         self.arguments.get(argument) == Some(&AMQPValue::Boolean(true))
     }
 
-    /// Takes over what the broker says of one argument; whether that could be understood.
-    fn learn(&mut self, answer: &str) -> bool {
-        let Some((name, current)) = inequivalent(answer) else { return false };
-        match (name, current) {
-            ("durable", Current::Plain(value)) => self.durable = value == "true",
-            ("auto_delete", Current::Plain(value)) => self.auto_delete = value == "true",
-            (argument, current) => {
-                let Ok(argument) = ShortString::try_new(argument) else { return false };
-                match current.into_value() {
-                    Some(value) => self.arguments.insert(argument, value),
-                    None => self.arguments.remove(&argument),
-                };
-            }
+    pub(crate) fn number(&self, argument: &str) -> Option<i64> {
+        self.arguments.get(argument).and_then(number)
+    }
+
+    /// Declares the queue as it is known so far, which changes nothing. What the broker says where it is
+    /// another.
+    async fn difference(
+        &self,
+        connection: &Connection,
+        queue: &str,
+    ) -> Result<Option<String>, lapin::Error> {
+        let mut arguments = self.arguments.clone();
+        let mut take = |name| arguments.remove(name) == Some(AMQPValue::Boolean(true));
+        let (durable, auto_delete) = (take("durable"), take("auto_delete"));
+        let options = QueueDeclareOptions { durable, auto_delete, ..Default::default() };
+        let channel = connection.create_channel().await?;
+        let Err(error) = channel.queue_declare(short(queue), options, arguments.into()).await
+        else {
+            return Ok(None);
+        };
+        let said = refusal(&error, AMQPSoftError::PRECONDITIONFAILED).map(str::to_owned);
+        said.map(Some).ok_or(error)
+    }
+
+    /// Takes over what the broker says of one argument; whether that was news.
+    fn learn(&mut self, said: &str) -> bool {
+        let Some((name, current)) = inequivalent(said) else { return false };
+        let Ok(name) = ShortString::try_new(name) else { return false };
+        match current {
+            Some(value) => self.arguments.insert(name, value.clone()) != Some(value),
+            None => self.arguments.remove(&name).is_some(),
         }
-        true
     }
 }
 
 /// Declares the queue again and again, each time with what was learned from the broker's refusal, until
-/// it is declared as it is: that changes nothing. `None` if there is no such queue.
+/// it is declared as it is. `None` if there is no such queue.
 pub(crate) async fn look_up(
     connection: &Connection,
     queue: &str,
@@ -76,78 +78,38 @@ pub(crate) async fn look_up(
     if !is_there(connection, queue).await? {
         return Ok(None);
     }
-    let mut found = Found::guess();
-    let mut last = String::new();
+    let usual = [("durable", AMQPValue::Boolean(true)), ("x-queue-type", text("quorum"))];
+    let arguments = usual.map(|(name, value)| (name.into(), value)).into();
+    let mut found = Found { arguments, not_understood: None };
     for _ in 0..MOST {
-        let channel = connection.create_channel().await?;
-        let options = QueueDeclareOptions {
-            durable: found.durable,
-            auto_delete: found.auto_delete,
-            ..Default::default()
-        };
-        let arguments = FieldTable::from(found.arguments.clone());
-        let Err(error) = channel.queue_declare(short(queue), options, arguments).await else {
-            return Ok(Some(found));
-        };
-        let answer = match error.kind() {
-            ErrorKind::ProtocolError(protocol)
-                if is_soft(&error, AMQPSoftError::PRECONDITIONFAILED) =>
-            {
-                protocol.get_message().to_string()
-            }
-            _ => return Err(error),
-        };
-        let news = answer != last && found.learn(&answer);
-        last.clone_from(&answer);
-        if !news {
-            found.not_understood = Some(answer);
+        let Some(said) = found.difference(connection, queue).await? else { break };
+        if !found.learn(&said) {
+            found.not_understood = Some(said);
             break;
         }
     }
     Ok(Some(found))
 }
 
-/// What an argument really is.
-#[derive(Debug, PartialEq, Eq)]
-enum Current<'a> {
-    None,
-    Plain(&'a str),
-    Typed(&'a str, &'a str),
-}
-
-impl Current<'_> {
-    fn into_value(self) -> Option<AMQPValue> {
-        match self {
-            Self::None => None,
-            Self::Plain(value) => Some(text(value)),
-            Self::Typed(value, "bool") => Some(AMQPValue::Boolean(value == "true")),
-            Self::Typed(value, "longstr") => Some(text(value)),
-            Self::Typed(value, kind) => Some(match (kind, value.parse::<i64>()) {
-                ("signedint", Ok(number)) => {
-                    i32::try_from(number).map_or(text(value), AMQPValue::LongInt)
-                }
-                (_, Ok(number)) => AMQPValue::LongLongInt(number),
-                (_, Err(_)) => text(value),
-            }),
-        }
-    }
-}
-
-/// Reads `… inequivalent arg 'NAME' for queue … : received … but current is …`. The last part is `none`,
-/// `'VALUE'` or `the value 'VALUE' of type 'TYPE'`; the whole is cut off where a name is very long.
-fn inequivalent(answer: &str) -> Option<(&str, Current<'_>)> {
-    let (_, rest) = answer.split_once("inequivalent arg '")?;
+/// Reads `… inequivalent arg 'NAME' for queue … : received … but current is …`: the name, and what it
+/// really is. The last part is `none`, `'VALUE'` or `the value 'VALUE' of type 'TYPE'`; the whole is cut off
+/// where a name is very long.
+fn inequivalent(said: &str) -> Option<(&str, Option<AMQPValue>)> {
+    let (_, rest) = said.split_once("inequivalent arg '")?;
     let (name, rest) = rest.split_once('\'')?;
     let (_, current) = rest.rsplit_once("but current is ")?;
     if current == "none" {
-        return Some((name, Current::None));
+        return Some((name, None));
     }
-    if let Some(typed) = current.strip_prefix("the value '") {
-        let (value, kind) = typed.strip_suffix('\'')?.rsplit_once("' of type '")?;
-        return Some((name, Current::Typed(value, kind)));
-    }
-    let plain = current.strip_prefix('\'')?.strip_suffix('\'')?;
-    Some((name, Current::Plain(plain)))
+    let typed = current.strip_prefix("the value ").and_then(|typed| typed.rsplit_once(" of type "));
+    let (value, kind) = typed.unwrap_or((current, ""));
+    let value = value.strip_prefix('\'')?.strip_suffix('\'')?;
+    let value = match kind {
+        "'longstr'" => text(value),
+        "'bool'" | "" => value.parse().map_or(text(value), AMQPValue::Boolean),
+        _ => value.parse().map_or(text(value), AMQPValue::LongLongInt),
+    };
+    Some((name, Some(value)))
 }
 
 #[cfg(test)]
@@ -163,18 +125,31 @@ mod tests {
                     "'x-delivery-limit' for queue 'q' in vhost '/': received none but current is the \
                     value '5' of type 'signedint'",
                 ),
-                Some(("x-delivery-limit", Current::Typed("5", "signedint"))),
+                Some(("x-delivery-limit", Some(AMQPValue::LongLongInt(5)))),
             ),
             (
                 of("'durable' for queue 'q' in vhost '/': received 'true' but current is 'false'"),
-                Some(("durable", Current::Plain("false"))),
+                Some(("durable", Some(AMQPValue::Boolean(false)))),
+            ),
+            (
+                of(
+                    "'x-queue-type' for queue 'q' in vhost '/': received 'quorum' but current is 'stream'",
+                ),
+                Some(("x-queue-type", Some(text("stream")))),
+            ),
+            (
+                of(
+                    "'x-dead-letter-routing-key' for queue 'q' in vhost '/': received none but current \
+                    is the value 'it's' of type 'longstr'",
+                ),
+                Some(("x-dead-letter-routing-key", Some(text("it's")))),
             ),
             (
                 of(
                     "'x-queue-type' for queue 'but current is' in vhost '/': received 'quorum' but \
                     current is none",
                 ),
-                Some(("x-queue-type", Current::None)),
+                Some(("x-queue-type", None)),
             ),
             (
                 of(

@@ -2,34 +2,33 @@
 
 use std::time::Duration;
 
-use inbox::BrokerError;
-use lapin::Confirmation;
+use inbox::{BrokerError, DeadLetter};
 use lapin::message::Delivery;
 use lapin::options::{BasicPublishOptions, ConfirmSelectOptions};
-use lapin::{BasicProperties, Channel, Connection};
+use lapin::uri::AMQPUri;
+use lapin::{BasicProperties, Channel, Confirmation, Connection};
 use tokio::sync::Mutex;
 use tokio::time::timeout;
 
-use crate::address::Address;
-use crate::topology::{Names, is_there, short, whole_seconds};
+use crate::topology::{Declaration, is_there, short};
+use crate::{address, headers};
 
 /// How long it takes at most; shorter than the core waits for a settlement.
 const PATIENCE: Duration = Duration::from_secs(8);
 
 /// Publishes on a connection of its own, opened when it is needed: under a memory or disk alarm the broker
 /// stops to read from connections that publish, and acknowledgements must not be stuck there.
-#[derive(Debug)]
 pub(crate) struct Publisher {
-    pub(crate) address: Address,
+    pub(crate) address: AMQPUri,
     pub(crate) connection_name: String,
-    pub(crate) names: Names,
+    pub(crate) queue: String,
+    pub(crate) dead_letters: String,
     /// Locked until a message is confirmed: where several are under way, the client may take the broker's
     /// "no such queue" for one as the answer to another.
     pub(crate) open: Mutex<Option<Open>>,
 }
 
 /// What ends with the first failure.
-#[derive(Debug)]
 pub(crate) struct Open {
     connection: Connection,
     channel: Channel,
@@ -40,32 +39,31 @@ impl Publisher {
     pub(crate) async fn retry(
         &self,
         message: &Delivery,
-        properties: BasicProperties,
         after: Duration,
     ) -> Result<(), BrokerError> {
-        let retries = self.names.retries_after(whole_seconds(after));
-        let publish = self.with_open(async |open: &mut Open| {
+        let retries = Declaration::of_retries(&self.queue, after);
+        self.with_open(async |open: &mut Open| {
             retries.declare(&open.channel).await?;
-            open.publish(&retries.name, properties, &message.data).await
-        });
-        timeout(PATIENCE, publish).await.unwrap_or_else(|_| Err(silent()))
+            open.publish(&retries.queue, message, headers::of_retry(message)).await
+        })
+        .await
     }
 
     /// Puts the message away.
     pub(crate) async fn put_away(
         &self,
         message: &Delivery,
-        properties: BasicProperties,
+        letter: &DeadLetter,
     ) -> Result<(), BrokerError> {
-        let queue = &self.names.dead_letters;
-        let publish = self.with_open(async |open: &mut Open| {
+        self.with_open(async |open: &mut Open| {
+            let queue = &self.dead_letters;
             // What nobody takes comes back, and the client would print the message.
             if !is_there(&open.connection, queue).await? {
                 return Err(format!("there is no queue `{queue}`").into());
             }
-            open.publish(queue, properties, &message.data).await
-        });
-        timeout(PATIENCE, publish).await.unwrap_or_else(|_| Err(silent()))
+            open.publish(queue, message, headers::of_letter(message, letter)).await
+        })
+        .await
     }
 
     /// Whatever fails, or is given up, takes the connection along: the next one begins anew.
@@ -73,18 +71,21 @@ impl Publisher {
         &self,
         publish: impl AsyncFnOnce(&mut Open) -> Result<(), BrokerError>,
     ) -> Result<(), BrokerError> {
-        let mut kept = self.open.lock().await;
-        let mut open = match kept.take() {
-            Some(open) => open,
-            None => self.connect().await?,
+        let publishing = async {
+            let mut kept = self.open.lock().await;
+            let mut open = match kept.take() {
+                Some(open) => open,
+                None => self.connect().await?,
+            };
+            publish(&mut open).await?;
+            *kept = Some(open);
+            Ok(())
         };
-        publish(&mut open).await?;
-        *kept = Some(open);
-        Ok(())
+        timeout(PATIENCE, publishing).await.map_err(|_| "no confirmation from the broker")?
     }
 
     async fn connect(&self) -> Result<Open, BrokerError> {
-        let connection = self.address.connect(&self.connection_name).await?;
+        let connection = address::connect(&self.address, &self.connection_name).await?;
         let channel = connection.create_channel().await?;
         channel.confirm_select(ConfirmSelectOptions::default()).await?;
         Ok(Open { connection, channel })
@@ -96,12 +97,12 @@ impl Open {
     async fn publish(
         &self,
         queue: &str,
+        message: &Delivery,
         properties: BasicProperties,
-        payload: &[u8],
     ) -> Result<(), BrokerError> {
         let options = BasicPublishOptions { mandatory: true, ..Default::default() };
-        let sent =
-            self.channel.basic_publish("".into(), short(queue), options, payload, properties);
+        let (channel, payload) = (&self.channel, &message.data);
+        let sent = channel.basic_publish("".into(), short(queue), options, payload, properties);
         match sent.await?.await? {
             Confirmation::Ack(None) => Ok(()),
             Confirmation::Ack(Some(_)) => Err(format!("there is no queue `{queue}`").into()),
@@ -109,8 +110,4 @@ impl Open {
             Confirmation::NotRequested => Err("the broker confirms nothing".into()),
         }
     }
-}
-
-fn silent() -> BrokerError {
-    "no confirmation from the broker".into()
 }

@@ -1,92 +1,51 @@
 //! From an AMQP message to an envelope.
 
-use inbox::{CloudEventMode, Envelope, InvalidEnvelope};
+use inbox::{Envelope, InvalidEnvelope};
 use lapin::message::Delivery;
 use lapin::types::{AMQPValue, ShortString};
 use time::OffsetDateTime;
 
 use crate::headers;
 
-/// What the application said of messages that do not say it themselves.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Reading {
-    pub(crate) source: Option<String>,
-}
-
-impl Reading {
-    /// The envelope, and why the message could not be read into it.
-    pub(crate) fn read(&self, message: &Delivery) -> (Envelope, Option<InvalidEnvelope>) {
-        let content_type = text(message.properties.content_type());
-        let (mut envelope, problem) = match CloudEventMode::of(content_type) {
-            CloudEventMode::Structured => structured(message),
-            CloudEventMode::Batch => (unread(message), Some(CloudEventMode::batch_refused())),
-            CloudEventMode::Binary => binary(message, content_type),
-        };
-        // The publishing application's id, where there is one, is as good a source as any.
-        let app_id = text(message.properties.app_id()).map(str::to_owned);
-        if let (None, Some(source)) = (envelope.source(), app_id.or_else(|| self.source.clone())) {
-            envelope = envelope.with_source(source);
-        }
-        (envelope.with_delivery_attempt(delivery_number(message)), problem)
-    }
-}
-
-/// Attributes in headers, or none of CloudEvents at all.
-fn binary(message: &Delivery, content_type: Option<&str>) -> (Envelope, Option<InvalidEnvelope>) {
+/// The envelope, and why the message could not be read into it. `source` is the one of messages that name
+/// none.
+pub(crate) fn read(
+    message: &Delivery,
+    source: Option<&str>,
+) -> (Envelope, Option<InvalidEnvelope>) {
     let properties = &message.properties;
     let event_type = text(properties.kind()).unwrap_or_default();
-    let mut envelope =
-        Envelope::new(text(properties.message_id()), event_type, message.data.clone());
-    if let Some(content_type) = content_type {
-        envelope = envelope.with_content_type(content_type);
+    let mut plain = Envelope::new(text(properties.message_id()), event_type, message.data.clone());
+    if let Some(content_type) = text(properties.content_type()) {
+        plain = plain.with_content_type(content_type);
     }
     if let Some(id) = text(properties.correlation_id()) {
-        envelope = envelope.with_correlation_id(id);
+        plain = plain.with_correlation_id(id);
     }
     if let Some(at) = properties.timestamp().and_then(time_of) {
-        envelope = envelope.with_occurred_at(at);
+        plain = plain.with_occurred_at(at);
     }
-    let mut problem = None;
-    for (name, value) in application_headers(message) {
-        match attribute_of(name) {
-            Some(attribute) => {
-                let set = envelope.set_cloud_event_attribute(attribute, &value);
-                problem = problem.or(set.err());
-            }
-            None => envelope = envelope.with_header(name, value),
-        }
+    let (mut envelope, problem) = plain.read_cloud_event(application_headers(message), take);
+    // The publishing application's id, where there is one, is as good a source as any.
+    let source = text(properties.app_id()).or(source);
+    if let (None, Some(source)) = (envelope.source(), source) {
+        envelope = envelope.with_source(source);
     }
-    (envelope, problem)
+    (envelope.with_delivery_attempt(headers::delivery_number(message)), problem)
 }
 
-fn structured(message: &Delivery) -> (Envelope, Option<InvalidEnvelope>) {
-    match Envelope::from_cloud_event_json(&message.data) {
-        Ok(envelope) => (with_headers(envelope, message), None),
-        Err(problem) => (unread(message), Some(problem)),
-    }
-}
-
-/// A message of which only the payload and the headers are known.
-fn unread(message: &Delivery) -> Envelope {
-    with_headers(Envelope::new(None::<&str>, "", message.data.clone()), message)
-}
-
-fn with_headers(envelope: Envelope, message: &Delivery) -> Envelope {
-    application_headers(message)
-        .fold(envelope, |envelope, (name, value)| envelope.with_header(name, value))
-}
-
-/// The CloudEvents binding for AMQP allows both.
-fn attribute_of(header: &str) -> Option<&str> {
-    header.strip_prefix("cloudEvents:").or_else(|| header.strip_prefix("cloudEvents_"))
+/// The CloudEvents binding for AMQP allows both prefixes.
+fn take(envelope: &mut Envelope, name: &str, value: &str) -> Option<Result<(), InvalidEnvelope>> {
+    let attribute = name.strip_prefix("cloudEvents:").or(name.strip_prefix("cloudEvents_"))?;
+    Some(envelope.set_cloud_event_attribute(attribute, value))
 }
 
 /// Those that are text or can be written as such, without what the broker and this crate write for
 /// themselves.
-fn application_headers(message: &Delivery) -> impl Iterator<Item = (&str, String)> {
-    let all = message.properties.headers().iter().flat_map(|headers| headers.inner());
-    all.filter(|(name, _)| !headers::is_of_the_delivery(name.as_str()))
-        .filter_map(|(name, value)| Some((name.as_str(), text_of(value)?)))
+fn application_headers(message: &Delivery) -> impl Iterator<Item = (String, String)> {
+    headers::all(message)
+        .filter(|(name, _)| !headers::is_of_the_delivery(name))
+        .filter_map(|(name, value)| Some((name.to_owned(), text_of(value)?)))
 }
 
 fn text_of(value: &AMQPValue) -> Option<String> {
@@ -107,15 +66,6 @@ fn text(property: &Option<ShortString>) -> Option<&str> {
 /// no time at all.
 fn time_of(seconds: u64) -> Option<OffsetDateTime> {
     OffsetDateTime::from_unix_timestamp(i64::try_from(seconds).ok()?).ok()
-}
-
-/// Which delivery this is: what went before its last publication, by our own header or, where other
-/// queues with a time to live lead here, by the broker's; and the broker's count since. A classic queue
-/// keeps no count, only whether there was one.
-pub(crate) fn delivery_number(message: &Delivery) -> u32 {
-    let before = headers::deliveries(message).max(headers::deaths(message));
-    let since = headers::redeliveries(message).max(u32::from(message.redelivered));
-    before.saturating_add(since).saturating_add(1)
 }
 
 #[cfg(test)]

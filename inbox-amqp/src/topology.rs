@@ -1,4 +1,4 @@
-//! The queues of a subscription: their names, and what they are declared with.
+//! What queues are declared with.
 
 use std::time::Duration;
 
@@ -14,90 +14,75 @@ pub(crate) const NO_LIMIT: i32 = i32::MAX;
 /// More than the longest wait of a retry policy, which is a day.
 const LONGEST: u32 = 1 << 17;
 
-/// The queues of a subscription by name.
-#[derive(Clone, Debug)]
-pub(crate) struct Names {
-    pub(crate) queue: String,
-    pub(crate) dead_letters: String,
-}
-
-/// What a queue is declared with.
+/// A queue, and what it is declared with.
 pub(crate) struct Declaration {
-    pub(crate) name: String,
+    pub(crate) queue: String,
     arguments: FieldTable,
 }
 
-impl Names {
+impl Declaration {
+    fn quorum(queue: String, others: impl IntoIterator<Item = (&'static str, AMQPValue)>) -> Self {
+        let mut arguments = FieldTable::default();
+        arguments.insert("x-queue-type".into(), text("quorum"));
+        for (name, value) in others {
+            arguments.insert(name.into(), value);
+        }
+        Self { queue, arguments }
+    }
+
     /// A queue as it is best for an inbox. What others do to it (a policy's limit, a time to live, a
     /// rejection by hand) goes to the dead letters instead of being dropped.
-    pub(crate) fn queue(&self, strict: bool, with_dead_letters: bool) -> Declaration {
-        let mut declaration = Declaration::quorum(&self.queue);
-        declaration.set("x-delivery-limit", AMQPValue::LongInt(NO_LIMIT));
+    pub(crate) fn of_messages(queue: &str, strict: bool, dead_letters: Option<&str>) -> Self {
+        let mut arguments = vec![("x-delivery-limit", AMQPValue::LongInt(NO_LIMIT))];
         if strict {
-            declaration.set("x-single-active-consumer", AMQPValue::Boolean(true));
+            arguments.push(("x-single-active-consumer", AMQPValue::Boolean(true)));
         }
-        if with_dead_letters {
-            declaration.leads_to(&self.dead_letters);
-        }
-        declaration
+        arguments.extend(dead_letters.into_iter().flat_map(leading_to));
+        Self::quorum(queue.to_owned(), arguments)
     }
 
     /// Its limit, too, is none: looking at a dead letter and giving it back counts as a redelivery.
-    pub(crate) fn dead_letters(&self) -> Declaration {
-        let mut declaration = Declaration::quorum(&self.dead_letters);
-        declaration.set("x-delivery-limit", AMQPValue::LongInt(NO_LIMIT));
-        declaration
+    pub(crate) fn of_dead_letters(queue: &str) -> Self {
+        Self::of_messages(queue, false, None)
     }
 
-    /// A queue from which messages come back after so many seconds. They are lost in no crash: the
-    /// default of dead lettering is to publish without waiting for a confirmation.
-    pub(crate) fn retries_after(&self, seconds: u32) -> Declaration {
-        let mut declaration = Declaration::quorum(&format!("{}.retry.{seconds}s", self.queue));
-        declaration.leads_to(&self.queue);
-        declaration.set("x-dead-letter-strategy", text("at-least-once"));
-        declaration.set("x-overflow", text("reject-publish")); // what that strategy asks for
-        let time = i64::from(seconds) * 1_000;
-        declaration.set("x-message-ttl", AMQPValue::LongLongInt(time));
-        declaration
-    }
-}
-
-/// The wait of the retry queue that is used for a wait: a power of two of seconds, so that there are few
-/// queues, and each has one wait. In a queue of many waits the long ones would keep the short ones.
-pub(crate) fn whole_seconds(wait: Duration) -> u32 {
-    let seconds = wait.as_secs().saturating_add(u64::from(wait.subsec_nanos() > 0));
-    u32::try_from(seconds).map_or(LONGEST, |seconds| seconds.min(LONGEST).next_power_of_two())
-}
-
-impl Declaration {
-    fn quorum(name: &str) -> Self {
-        let mut declaration = Self { name: name.to_owned(), arguments: FieldTable::default() };
-        declaration.set("x-queue-type", text("quorum"));
-        declaration
-    }
-
-    fn set(&mut self, name: &str, value: AMQPValue) {
-        self.arguments.insert(name.into(), value);
-    }
-
-    fn leads_to(&mut self, queue: &str) {
-        self.set("x-dead-letter-exchange", text(""));
-        self.set("x-dead-letter-routing-key", text(queue));
+    /// A queue from which messages come back after about this time. They are lost in no crash: the default
+    /// of dead lettering is to publish without waiting for a confirmation.
+    pub(crate) fn of_retries(queue: &str, after: Duration) -> Self {
+        let seconds = whole_seconds(after);
+        let own = [
+            ("x-dead-letter-strategy", text("at-least-once")),
+            ("x-overflow", text("reject-publish")), // what that strategy asks for
+            ("x-message-ttl", AMQPValue::LongLongInt(i64::from(seconds) * 1_000)),
+        ];
+        Self::quorum(format!("{queue}.retry.{seconds}s"), own.into_iter().chain(leading_to(queue)))
     }
 
     pub(crate) async fn declare(&self, channel: &Channel) -> Result<(), lapin::Error> {
         let options = QueueDeclareOptions { durable: true, ..Default::default() };
-        let declared = channel.queue_declare(short(&self.name), options, self.arguments.clone());
+        let declared = channel.queue_declare(short(&self.queue), options, self.arguments.clone());
         declared.await.map(drop)
     }
 
     /// Declares it where it is missing; one that is there may be another.
     pub(crate) async fn ensure(&self, connection: &Connection) -> Result<(), lapin::Error> {
-        match is_there(connection, &self.name).await? {
+        match is_there(connection, &self.queue).await? {
             true => Ok(()),
             false => self.declare(&connection.create_channel().await?).await,
         }
     }
+}
+
+/// Where expired and rejected messages go.
+fn leading_to(queue: &str) -> [(&'static str, AMQPValue); 2] {
+    [("x-dead-letter-exchange", text("")), ("x-dead-letter-routing-key", text(queue))]
+}
+
+/// The wait of the retry queue that is used for a wait: a power of two of seconds, so that there are few
+/// queues, and each has one wait. In a queue of many waits the long ones would keep the short ones.
+fn whole_seconds(wait: Duration) -> u32 {
+    let seconds = wait.as_secs().saturating_add(u64::from(wait.subsec_nanos() > 0));
+    u32::try_from(seconds).map_or(LONGEST, |seconds| seconds.min(LONGEST).next_power_of_two())
 }
 
 /// Whether there is such a queue. A channel ends with a "no".
@@ -106,16 +91,19 @@ pub(crate) async fn is_there(connection: &Connection, queue: &str) -> Result<boo
     let channel = connection.create_channel().await?;
     match channel.queue_declare(short(queue), options, FieldTable::default()).await {
         Ok(_) => Ok(true),
-        Err(error) if is_soft(&error, AMQPSoftError::NOTFOUND) => Ok(false),
+        Err(error) if refusal(&error, AMQPSoftError::NOTFOUND).is_some() => Ok(false),
         Err(error) => Err(error),
     }
 }
 
-/// Whether the broker has answered with this error, which ends the channel and not the connection.
-pub(crate) fn is_soft(error: &lapin::Error, expected: AMQPSoftError) -> bool {
+/// What the broker said, where it has answered with this error, which ends the channel and not the
+/// connection.
+pub(crate) fn refusal(error: &lapin::Error, expected: AMQPSoftError) -> Option<&str> {
     match error.kind() {
-        ErrorKind::ProtocolError(error) => *error.kind() == AMQPErrorKind::Soft(expected),
-        _ => false,
+        ErrorKind::ProtocolError(answer) if *answer.kind() == AMQPErrorKind::Soft(expected) => {
+            Some(answer.get_message().as_str())
+        }
+        _ => None,
     }
 }
 

@@ -37,12 +37,11 @@
 
 mod check;
 mod delivery;
-mod error;
 mod pull;
 mod read;
 mod subscription;
 
 /// The client that this crate is written for.
 pub use async_nats;
-pub use error::StartError;
-pub use subscription::{NatsSubscription, RunningNatsSubscription};
+pub use inbox::{RunningSubscription as RunningNatsSubscription, StartError};
+pub use subscription::NatsSubscription;

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use async_nats::Message;
-use inbox::{CloudEventMode, Envelope, InvalidEnvelope};
+use inbox::{Envelope, InvalidEnvelope};
 
 /// What the application said of messages that are no CloudEvents.
 #[derive(Clone)]
@@ -32,44 +32,30 @@ impl fmt::Debug for Reading {
 impl Reading {
     /// The envelope, and why the message could not be read into it.
     pub(crate) fn read(&self, message: &Message) -> (Envelope, Option<InvalidEnvelope>) {
-        let content_type = header(message, "content-type");
-        let (mut envelope, problem) = match CloudEventMode::of(content_type.as_deref()) {
-            CloudEventMode::Structured => structured(message),
-            CloudEventMode::Batch => (unread(message), Some(CloudEventMode::batch_refused())),
-            CloudEventMode::Binary => self.binary(message, content_type),
-        };
+        let event_type = (self.event_type)(&message.subject);
+        let id = header(message, "nats-msg-id");
+        let mut plain = Envelope::new(id, event_type, message.payload.to_vec());
+        if let Some(content_type) = header(message, "content-type") {
+            plain = plain.with_content_type(content_type);
+        }
+        let others = headers(message).filter(|(name, _)| name != "content-type");
+        let others = others.map(|(name, value)| (name, value.to_owned()));
+        let (mut envelope, problem) = plain.read_cloud_event(others, take);
         if let (None, Some(source)) = (envelope.source(), &self.source) {
             envelope = envelope.with_source(source);
         }
         (envelope, problem)
     }
+}
 
-    /// Attributes in headers, or none of CloudEvents at all.
-    fn binary(
-        &self,
-        message: &Message,
-        content_type: Option<String>,
-    ) -> (Envelope, Option<InvalidEnvelope>) {
-        let id = header(message, "nats-msg-id");
-        let event_type = (self.event_type)(&message.subject);
-        let mut envelope = Envelope::new(id, event_type, message.payload.to_vec());
-        if let Some(content_type) = content_type {
-            envelope = envelope.with_content_type(content_type);
-        }
-        let mut problem = None;
-        for (name, value) in headers(message) {
-            match name.strip_prefix("ce-") {
-                Some(attribute) => {
-                    let set = percent_decoded(value)
-                        .and_then(|value| envelope.set_cloud_event_attribute(attribute, &value));
-                    problem = problem.or(set.err());
-                }
-                None if matches!(name.as_str(), "nats-msg-id" | "content-type") => {}
-                None => envelope = envelope.with_header(name, value),
-            }
-        }
-        (envelope, problem)
+/// A header that has a place of its own in the envelope.
+fn take(envelope: &mut Envelope, name: &str, value: &str) -> Option<Result<(), InvalidEnvelope>> {
+    if name == "nats-msg-id" {
+        return Some(Ok(())); // read already
     }
+    let attribute = name.strip_prefix("ce-")?;
+    let decoded = percent_decoded(value);
+    Some(decoded.and_then(|value| envelope.set_cloud_event_attribute(attribute, &value)))
 }
 
 /// Attributes stand percent-encoded in headers, which are ASCII. A `%` that begins no code is itself.
@@ -77,25 +63,6 @@ fn percent_decoded(value: &str) -> Result<Cow<'_, str>, InvalidEnvelope> {
     percent_encoding::percent_decode_str(value).decode_utf8().map_err(|_| {
         InvalidEnvelope::new("CloudEvent", "has an attribute whose percent-encoding is not UTF-8")
     })
-}
-
-fn structured(message: &Message) -> (Envelope, Option<InvalidEnvelope>) {
-    match Envelope::from_cloud_event_json(&message.payload) {
-        Ok(mut envelope) => {
-            let others = headers(message).filter(|(name, _)| name != "content-type");
-            for (name, value) in others {
-                envelope = envelope.with_header(name, value);
-            }
-            (envelope, None)
-        }
-        Err(problem) => (unread(message), Some(problem)),
-    }
-}
-
-/// A message of which only the payload and the headers are known.
-fn unread(message: &Message) -> Envelope {
-    let envelope = Envelope::new(None::<&str>, "", message.payload.to_vec());
-    headers(message).fold(envelope, |envelope, (name, value)| envelope.with_header(name, value))
 }
 
 /// All headers, in lower case and in the order of their names: the client keeps them in a map that has

@@ -1,16 +1,16 @@
-//! [`NatsSubscription`]: what the application asks for, and the handle on what then runs.
+//! [`NatsSubscription`]: what the application asks for.
 
 use std::sync::Arc;
 
 use async_nats::jetstream::Context;
 use async_nats::jetstream::consumer::pull;
-use inbox::{Attempts, Consumer, DeadLetters, Health, InboxStore, SubscriptionOptions};
-use tokio::task::JoinHandle;
-use tokio_util::sync::CancellationToken;
+use inbox::{
+    Attempts, Consumer, DeadLetters, InboxStore, RunningSubscription, StartError,
+    SubscriptionOptions,
+};
 
 use crate::check;
-use crate::delivery::{NatsDelivery, Ways};
-use crate::error::StartError;
+use crate::delivery::Ways;
 use crate::pull::Puller;
 use crate::read::Reading;
 
@@ -82,10 +82,10 @@ impl NatsSubscription {
     pub async fn start<S: InboxStore + Attempts + DeadLetters>(
         self,
         inbox: &Consumer<S>,
-    ) -> Result<RunningNatsSubscription, StartError> {
+    ) -> Result<RunningSubscription, StartError> {
         let looking = "looking the stream up";
         let stream = self.jetstream.get_stream(&self.stream).await;
-        let stream = stream.map_err(|error| StartError::broker(looking)(error.into()))?;
+        let stream = stream.map_err(StartError::broker(looking))?;
         let consumer = stream.get_consumer::<pull::Config>(&self.durable).await;
         let consumer = consumer.map_err(StartError::broker("looking the consumer up"))?;
         let config = &consumer.cached_info().config;
@@ -95,57 +95,19 @@ impl NatsSubscription {
             options: &self.options,
             dead_letters: &self.dead_letters,
         };
-        let problems = check::problems(&subject, &self.jetstream).await;
-        if !problems.is_empty() {
-            return Err(StartError::Refused(problems));
-        }
-        let (health, stop) = (Health::default(), CancellationToken::new());
+        StartError::refused_for(check::problems(&subject, &self.jetstream).await)?;
         let options = self.options.keep_every(config.ack_wait / 3);
         let client = self.jetstream.client();
         let replies = client.new_inbox();
         let answers = client.subscribe(format!("{replies}.*")).await;
-        let answers = answers.map_err(|error| StartError::broker("subscribing")(error.into()))?;
+        let answers = answers.map_err(StartError::broker("subscribing"))?;
         let ways = Ways {
             jetstream: self.jetstream,
             dead_letters: self.dead_letters,
             confirmed: self.confirmed,
         };
-        let intake = inbox
-            .subscribe::<NatsDelivery>(options, health.clone(), stop.clone())
-            .ok_or(StartError::Stopping)?;
         let (ways, reading) = (Arc::new(ways), self.reading);
         let puller = Puller { consumer, ways, reading, inbox: replies, answers, requests: 0 };
-        let task = tokio::spawn(puller.run(intake));
-        Ok(RunningNatsSubscription { task, stop, health })
-    }
-}
-
-/// A subscription that fetches and dispatches until it is stopped, or its inbox is. It reconnects by
-/// itself. Dropped, it ends at once, and what it had fetched is delivered again after the ack wait.
-#[derive(Debug)]
-pub struct RunningNatsSubscription {
-    task: JoinHandle<()>,
-    stop: CancellationToken,
-    health: Health,
-}
-
-impl RunningNatsSubscription {
-    /// How it is doing.
-    pub fn health(&self) -> &Health {
-        &self.health
-    }
-
-    /// Fetches no more, finishes what was fetched, and resolves when all of it is settled: nothing of it
-    /// is delivered again, but for messages that were waiting for another try.
-    pub async fn stop(mut self) {
-        self.stop.cancel();
-        // Its end is all that matters: it answers nothing, and a panic in it has been printed.
-        let _ = (&mut self.task).await;
-    }
-}
-
-impl Drop for RunningNatsSubscription {
-    fn drop(&mut self) {
-        self.task.abort();
+        inbox.start(options, |intake| puller.run(intake))
     }
 }

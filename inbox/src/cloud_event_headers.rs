@@ -2,6 +2,7 @@
 //!
 //! <https://github.com/cloudevents/spec/blob/v1.0.2/cloudevents/spec.md>, and the bindings for NATS and AMQP.
 
+use crate::cloud_event_mode::CloudEventMode;
 use crate::cloud_events::{check_version, time_of};
 use crate::envelope::Envelope;
 use crate::error::InvalidEnvelope;
@@ -45,6 +46,45 @@ impl Envelope {
             _ => self.change(|envelope| envelope.with_header(name, value)),
         }
         Ok(())
+    }
+
+    /// For transports: reads a message that may be a CloudEvent, of which this is what the transport's own
+    /// properties tell. In binary mode `take` is shown each header: it [sets the
+    /// attribute](Self::set_cloud_event_attribute) that the header holds, and answers `None` where it is a
+    /// header like any other. A message that cannot be read keeps its payload and its headers, and the second
+    /// answer says why.
+    pub fn read_cloud_event(
+        mut self,
+        headers: impl IntoIterator<Item = (String, String)>,
+        take: impl Fn(&mut Self, &str, &str) -> Option<Result<(), InvalidEnvelope>>,
+    ) -> (Self, Option<InvalidEnvelope>) {
+        let read = match CloudEventMode::of(self.content_type()) {
+            CloudEventMode::Binary => {
+                let mut problem = None;
+                for (name, value) in headers {
+                    match take(&mut self, &name, &value) {
+                        Some(taken) => problem = problem.or(taken.err()),
+                        None => self = self.with_header(name, value),
+                    }
+                }
+                return (self, problem);
+            }
+            CloudEventMode::Structured => Self::from_cloud_event_json(self.payload()),
+            CloudEventMode::Batch => Err(CloudEventMode::batch_refused()),
+        };
+        let (envelope, problem) = match read {
+            Ok(envelope) => (envelope, None),
+            Err(problem) => (self.unread(), Some(problem)),
+        };
+        let with = |envelope: Self, (name, value)| envelope.with_header(name, value);
+        (headers.into_iter().fold(envelope, with), problem)
+    }
+
+    /// What is known of a CloudEvent that cannot be read: whatever its own properties say of an id or a type
+    /// is not the event's.
+    fn unread(&self) -> Self {
+        let envelope = Self::new(None::<&str>, "", self.payload());
+        envelope.with_content_type(self.content_type().unwrap_or_default())
     }
 
     fn change(&mut self, change: impl FnOnce(Self) -> Self) {
@@ -95,5 +135,37 @@ mod tests {
             assert!(!refused.to_string().contains("secret"), "{refused}");
         }
         assert_eq!(envelope.raw_id().as_deref(), Some("17"));
+    }
+
+    #[test]
+    fn a_message_is_read_as_its_content_type_says() {
+        let read = |content_type: &str, payload: &str| {
+            let plain =
+                Envelope::new("broker-17", "subject", payload).with_content_type(content_type);
+            let headers = [("x-id", "17"), ("tenant", "a")];
+            let headers = headers.map(|(name, value)| (name.to_owned(), value.to_owned()));
+            plain.read_cloud_event(headers, |envelope, name, value| {
+                let attribute = name.strip_prefix("x-")?;
+                Some(envelope.set_cloud_event_attribute(attribute, value))
+            })
+        };
+        let (envelope, problem) = read("text/plain", "{}");
+        assert!(problem.is_none());
+        assert_eq!((envelope.raw_id().as_deref(), envelope.event_type()), (Some("17"), "subject"));
+        assert_eq!(envelope.headers().iter().collect::<Vec<_>>(), [("tenant", "a")]);
+
+        let event = r#"{"specversion":"1.0","id":"18","source":"/s","type":"t"}"#;
+        let (envelope, problem) = read("application/cloudevents+json", event);
+        assert!(problem.is_none());
+        assert_eq!((envelope.raw_id().as_deref(), envelope.event_type()), (Some("18"), "t"));
+        assert_eq!(envelope.headers().get("tenant"), Some("a"));
+
+        for content_type in ["application/cloudevents+json", "application/cloudevents-batch+json"] {
+            let (envelope, problem) = read(content_type, "{");
+            assert!(problem.is_some());
+            assert_eq!((envelope.raw_id(), envelope.payload()), (None, &b"{"[..]));
+            assert_eq!(envelope.headers().get("tenant"), Some("a"));
+            assert_eq!(envelope.content_type(), Some(content_type));
+        }
     }
 }

@@ -71,7 +71,7 @@ pub use store::{
     StoreError, UnitOfWork,
 };
 pub use subscription::{
-    BrokerError, DeadLettersTo, DeliveryOrder, Health, Incoming, Intake, Settle,
-    SubscriptionHealth, SubscriptionOptions,
+    BrokerError, DeadLettersTo, DeliveryOrder, Health, Incoming, Intake, RunningSubscription,
+    Settle, StartError, SubscriptionHealth, SubscriptionOptions,
 };
 pub use worker::Worker;

@@ -10,6 +10,7 @@ mod keep;
 mod options;
 mod put_away;
 mod queue;
+mod running;
 mod settle;
 mod shared;
 mod try_apart;
@@ -24,6 +25,7 @@ use crate::error::InvalidEnvelope;
 pub use health::{Health, SubscriptionHealth};
 pub use intake::Intake;
 pub use options::{DeadLettersTo, DeliveryOrder, SubscriptionOptions};
+pub use running::{RunningSubscription, StartError};
 
 /// An error of a broker's client.
 pub type BrokerError = Box<dyn std::error::Error + Send + Sync>;

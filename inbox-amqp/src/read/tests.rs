@@ -22,7 +22,7 @@ fn text_value(text: &str) -> AMQPValue {
 }
 
 fn read(properties: BasicProperties) -> (Envelope, Option<InvalidEnvelope>) {
-    Reading { source: Some("named".into()) }.read(&message(properties, false))
+    super::read(&message(properties, false), Some("named"))
 }
 
 #[test]
@@ -104,6 +104,6 @@ fn deliveries_are_counted_over_retry_queues_and_redeliveries() {
         (vec![count("inbox-deliveries", i64::MAX)], true, u32::MAX),
     ] {
         let message = message(with_headers(&headers), redelivered);
-        assert_eq!(delivery_number(&message), expected, "{headers:?}");
+        assert_eq!(headers::delivery_number(&message), expected, "{headers:?}");
     }
 }

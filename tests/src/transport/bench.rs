@@ -1,5 +1,6 @@
 //! [`Line`]: a broker, a store, an inbox between them, and what a test asks of all three.
 
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use inbox::{Attempts, DeadLetters, Envelope, Outcome, RetryPolicy, SubscriptionOptions};
@@ -57,11 +58,16 @@ impl<H: Harness, B: Broker> Line<H, B> {
 
     /// Waits until the broker has so many dead letters.
     pub async fn letters(&self, number: usize) -> Vec<Letter> {
+        // Looked at once: a broker may take a while to have back what was looked at.
+        let last = Mutex::new(Vec::new());
         self.until("there are the dead letters", async || {
-            self.broker.dead_letters().await.len() >= number
+            let found = self.broker.dead_letters().await;
+            let enough = found.len() >= number;
+            *last.lock().unwrap() = found;
+            enough
         })
         .await;
-        let letters = self.broker.dead_letters().await;
+        let letters = last.into_inner().unwrap();
         assert_eq!(letters.len(), number, "{letters:?}");
         letters
     }

@@ -69,7 +69,7 @@ async fn a_queue_that_would_lose_messages_is_refused_with_its_remedy() {
         (DURABLE, quorum(vec![limit(-1), with_dead_letters()]), "at its first redelivery"),
         (DURABLE, quorum(vec![limit(10), with_dead_letters()]), "that were never tried"),
     ] {
-        let refused = start(declared, arguments, unchanged).await.unwrap_err();
+        let refused = start(declared, arguments, unchanged).await.expect_err(remedy);
         assert!(refused.contains(remedy), "{remedy}: {refused}");
     }
 }
@@ -172,7 +172,7 @@ async fn what_is_told_of_an_address_holds_no_password() {
         let subscription = AmqpSubscription::new(address, "q");
         assert!(!format!("{subscription:?}").contains("secret"));
         let refused = subscription.start(&line.bench.consumer()).await.unwrap_err();
-        assert!(matches!(refused, StartError::Address), "{refused}");
+        assert!(refused.to_string().contains("address cannot be read"), "{refused}");
         assert!(!refused.to_string().contains("secret"));
     }
     let unreachable = AmqpSubscription::new("amqp://user:secret@127.0.0.1:1", "q");
