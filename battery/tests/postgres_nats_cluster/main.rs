@@ -11,6 +11,8 @@
 mod chaos;
 mod place;
 mod publisher;
+#[path = "../subscribers/mod.rs"]
+mod subscribers;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -18,7 +20,8 @@ use std::sync::atomic::Ordering;
 use battery::{CONSUMERS, Form, through_a_pooler};
 use chaos::Chaos;
 use place::Place;
-use publisher::Published;
+use publisher::is_confirmed;
+use subscribers::Published;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_cluster_whose_parts_are_killed_all_the_while_applies_each_message_once() {
@@ -28,7 +31,12 @@ async fn a_cluster_whose_parts_are_killed_all_the_while_applies_each_message_onc
     let form = Form::chosen();
     let place = Place::start().await;
     let published = Arc::new(Published::new(form.times(2_000, 60_000)));
-    let publishing = publisher::publish(place.jetstream.clone(), published.clone());
+    let jetstream = place.jetstream.clone();
+    let publishing = subscribers::publish(
+        published.clone(),
+        async |one| is_confirmed(&jetstream, one).await,
+        async || place::unsettled(&jetstream).await.map(|(left, _)| left),
+    );
     let mut chaos = Chaos::new(place, published.clone());
     let killing = async {
         while chaos.rounds() < form.times(8, 120) || !published.is_enough() {

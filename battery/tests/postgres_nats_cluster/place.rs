@@ -1,6 +1,6 @@
 //! The servers, the stream and its consumer.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use battery::{CONSUMERS, Result, Stage};
 use inbox_nats::async_nats;
@@ -10,14 +10,14 @@ use inbox_nats::async_nats::jetstream::{self, Context};
 use test_servers::nats::NatsCluster;
 use test_servers::postgres::{Cluster, Options};
 
+use crate::subscribers::until;
+
 pub(crate) const STREAM: &str = "battery";
 pub(crate) const DEAD: &str = "dead";
 pub(crate) const SUBJECT: &str = "battery.placed";
 
 /// What a killed consumer had fetched is delivered again after this time.
 const ACK_WAIT: Duration = Duration::from_secs(4);
-/// Far longer than anything takes.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(crate) struct Place {
     pub(crate) nats: NatsCluster,
@@ -79,16 +79,4 @@ async fn create(jetstream: &Context) -> Result<()> {
 /// How many messages a stream has.
 pub(crate) async fn count(jetstream: &Context, stream: &str) -> Result<u64> {
     Ok(jetstream.get_stream(stream).await?.cached_info().state.messages)
-}
-
-/// Waits for something of which nobody gives a signal.
-pub(crate) async fn until<T>(what: &str, found: impl AsyncFn() -> Option<T>) -> T {
-    let since = Instant::now();
-    loop {
-        if let Some(found) = found().await {
-            return found;
-        }
-        assert!(since.elapsed() < PATIENCE, "waited in vain until {what}");
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
 }
