@@ -17,7 +17,7 @@ pub(crate) fn milliseconds(text: &str) -> Result<u64, String> {
     };
     let Some(unit) = unit else {
         return Err(format!(
-            "`{text}` is no timeout: write a whole number and `ms`, `s`, `m` or `h`, such as `30s`"
+            "`{text}` is not a timeout: write a whole number and `ms`, `s`, `m` or `h`, such as `30s`"
         ));
     };
     let total = number.parse::<u64>().ok().and_then(|number| number.checked_mul(unit));

@@ -65,7 +65,9 @@ const fn a_transaction_is_among(arguments: &[Argument]) {
     }
     panic!(
         "this handler takes no transaction context, so nothing it writes is committed together \
-         with the message: add an argument such as `mut tx: SqliteTx<'_>` and write through `&mut *tx`"
+         with the message: add an argument such as `mut tx: SqliteTx<'_>` and write through `&mut *tx`; an \
+         argument of your own that holds one says so in its `impl FromDelivery` with \
+         `const IS_TRANSACTION: bool = true`"
     );
 }
 
@@ -80,7 +82,7 @@ pub const fn check_no_second_transaction(are_transactions: &[bool]) {
         if before[i] {
             panic!(
                 "this handler takes a second transaction context, and a run has one transaction: \
-                 remove it, and pass the first on as `&mut *tx`"
+                 keep one of the two, and lend a helper what it needs as `&mut *tx`"
             );
         }
         i += 1;
@@ -93,9 +95,10 @@ pub const fn check_no_second_transaction(are_transactions: &[bool]) {
 pub const fn check_of_a_batch(of_a_batch: bool) {
     if !of_a_batch {
         panic!(
-            "this argument is made of one message, and a batch has many: take \
-             `Vec<Delivered<'_, OrderPlaced>>`, which has each beside its event; an argument of your own \
-             that reads no message says so with `const OF_A_BATCH: bool = true`"
+            "this argument is made of one message, and a batch has many: remove it, and take the events as \
+             `Vec<inbox::Delivered<'_, OrderPlaced>>`, which pairs each with its message; an argument of your \
+             own that reads no message says so in its `impl FromDelivery` with \
+             `const OF_A_BATCH: bool = true`"
         );
     }
 }

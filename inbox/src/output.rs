@@ -26,8 +26,8 @@ impl<E: IntoHandlerError> HandlerOutput for Result<(), E> {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the error of an inbox handler",
     label = "does not convert into `Box<dyn Error + Send + Sync>`",
-    note = "implement `std::error::Error` for it, with `#[derive(Debug, thiserror::Error)]` or by hand; what it holds must be `Send + Sync + 'static`",
-    note = "or return `Result<(), inbox::HandlerError>`: every such error converts into it with `?`, and so does a `String`; a `Box<dyn Error>` without `Send + Sync` does not"
+    note = "return `Result<(), inbox::HandlerError>`: every error that is `Send + Sync + 'static` converts into it with `?`, and so does a `String`; a `Box<dyn Error>` does not: write `Box<dyn Error + Send + Sync>`",
+    note = "or, for a type of your own, implement `std::error::Error` with `#[derive(Debug, thiserror::Error)]` or by hand; if it is implemented, something in it is not `Send + Sync + 'static`, such as an `Rc`"
 )]
 pub trait IntoHandlerError {
     /// The error, boxed.

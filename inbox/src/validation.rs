@@ -154,8 +154,8 @@ fn of_one_message(handler: &HandlerRegistration) -> Option<String> {
         takes_batches(handler) && handler.arguments.iter().any(|argument| !argument.of_a_batch);
     of_one.then(|| {
         format!(
-            "batch handler `{}` at {} takes an argument that is made of one message, and has many: take \
-             `Vec<Delivered<'_, …>>`, which has each message beside its event",
+            "batch handler `{}` at {} takes an argument that is made of one message, and has many: \
+             remove it, and take `Vec<inbox::Delivered<'_, …>>`, which pairs each event with its message",
             handler.name,
             handler.birthplace(),
         )

@@ -56,8 +56,8 @@ pub(super) fn the_batch_is_in_some_order(candidate: &Candidate, errors: &mut Err
     if batch(&candidate.arguments).is_none() {
         errors.on(
             argument,
-            "`batch` stands alone, or says that messages of other events may come in between: \
-             `batch = \"any-order\"`",
+            "write `batch` without a value, or `batch = \"any-order\"` where messages of other events may \
+             come in between; how many messages a batch has is for who dispatches to say",
         );
     }
 }

@@ -27,10 +27,16 @@ pub(super) fn the_event_is_there(candidate: &Candidate, errors: &mut Errors) {
 /// What the library itself has for later places does not stand in the first.
 pub(super) fn the_event_comes_first(candidate: &Candidate, errors: &mut Errors) {
     if let Some(first) = event(candidate).filter(comes_after_the_event) {
-        errors.on(
-            first.ty,
-            "the event comes first: write `(event: OrderPlaced, …)` and this after it",
-        );
+        let text = match candidate.arguments.get("batch") {
+            Some(_) => {
+                "the events come first, in a `Vec`: write `(events: Vec<OrderPlaced>, …)`, and put this \
+                 argument after them, not in a `Vec`"
+            }
+            None => {
+                "the event comes first: write `(event: OrderPlaced, …)`, and put this argument after it"
+            }
+        };
+        errors.on(first.ty, text);
     }
 }
 

@@ -62,7 +62,7 @@ impl Cut {
 #[tokio::test]
 async fn a_connection_lost_in_the_middle_of_a_batch_costs_a_second_run() {
     for trigger in [
-        Trigger::client().containing("SET default_transaction_read_only"),
+        Trigger::client().containing("BEGIN"),
         Trigger::client().containing("unnest"),
         Trigger::client().containing("INTO effects"),
         Trigger::client().containing("INTO effects").nth(7),

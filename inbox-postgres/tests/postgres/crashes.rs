@@ -30,27 +30,34 @@ async fn the_process_that_dies() {
 async fn a1_a_process_killed_at_any_await_leaves_exactly_one_effect_after_redelivery() {
     let bed = Bed::new().await;
     let inbox = bed.inbox().await;
-    let (mut killed, mut processed_before) = (0, 0);
-    for polls in 1..40_i64 {
-        let id = uuid::Uuid::now_v7();
-        let envelope = Envelope::new(id, "tests.script.v1", WRITE);
-        let died = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "crashes::the_process_that_dies"])
-            .env(POLLS, polls.to_string())
-            .env(MESSAGE, id.to_string())
-            .env(DATABASE, bed.database.url())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .status()
-            .unwrap();
-        killed += i64::from(!died.success());
-        match inbox.dispatch(&envelope).await.unwrap() {
-            Outcome::SkippedDuplicate => processed_before += 1,
-            other => assert_eq!(other, Outcome::Processed),
+    let (mut messages, mut killed, mut processed_before) = (0, 0, 0);
+    // On a busy machine an answer may be there before it is waited for: then there are fewer awaits.
+    for _ in 0..10 {
+        for polls in 1..40 {
+            let id = uuid::Uuid::now_v7();
+            let envelope = Envelope::new(id, "tests.script.v1", WRITE);
+            let died = Command::new(std::env::current_exe().unwrap())
+                .args(["--exact", "crashes::the_process_that_dies"])
+                .env(POLLS, polls.to_string())
+                .env(MESSAGE, id.to_string())
+                .env(DATABASE, bed.database.url())
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .status()
+                .unwrap();
+            killed += i64::from(!died.success());
+            match inbox.dispatch(&envelope).await.unwrap() {
+                Outcome::SkippedDuplicate => processed_before += 1,
+                other => assert_eq!(other, Outcome::Processed),
+            }
+            messages += 1;
+            assert_eq!((bed.effects().await, bed.rows().await), (2 * messages, messages));
+            if died.success() {
+                break; // it got to its end before it was to die
+            }
         }
-        assert_eq!((bed.effects().await, bed.rows().await), (2 * polls, polls));
-        if died.success() {
-            break; // it got to its end before it was to die
+        if killed >= 4 {
+            break;
         }
     }
     println!("{killed} processes killed, {processed_before} of their messages were durable");
