@@ -181,7 +181,7 @@ pub struct State<T>(pub T);
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the value of a `State`",
     label = "not `Clone + Send + Sync`",
-    note = "a state is cloned for each run and shared between threads, so it is `Clone + Send + Sync + 'static`: where only `Clone` is missing, derive it or hold the value in an `Arc`; an `Arc` does not make an `Rc`, a `Cell` or a `RefCell` fit for threads: write `Arc` for `Rc`, and `Arc<Mutex<…>>` or an atomic for the others"
+    note = "a state is cloned for each run and shared between threads, so it is `Clone + Send + Sync + 'static`: where only `Clone` is missing, write `#[derive(Clone)]` on `{Self}` or hold it in an `Arc`; an `Arc` does not make an `Rc`, a `Cell` or a `RefCell` fit for threads: write `Arc` for `Rc`, and `Arc<Mutex<…>>` or an atomic for the others"
 )]
 pub trait StateValue: Clone + Send + Sync + 'static {}
 
